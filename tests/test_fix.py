@@ -14,10 +14,11 @@ import pytest
 from lint_rules import check, fix
 from lint_rules.fix import Fixed
 from lint_rules.options import Wish
-from lint_rules.repairs import edits, imports, stale_history_snapshot
+from lint_rules.repairs import edits, imports
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.repairs.imports import Import
 from lint_rules.rules.catalogue import BY_NAME, RULES, Rule
+from lint_rules.rules.stale_history_snapshot import fixes as stale_history_snapshot
 from lint_rules.syntax.module import SourceModule
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -1,4 +1,4 @@
-"""How a rule's finding is repaired: one file a rule, named like it. A repair says what to change, and changes nothing.
+"""What repairs are made of: `edits`, how they get at a name of the standard library (`imports`), what several mend alike.
 
-`edits` holds what repairs are made of, `imports` how a repair gets at a name of the standard library.
+How the findings of one rule are repaired stands in its folder (`fixes`): that says what to change, and changes nothing.
 """

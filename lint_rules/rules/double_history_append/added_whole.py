@@ -1,0 +1,87 @@
+"""Histories that are added to themselves: loaded, copied or handed back with all that was in them, and added whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.run_results import added_results
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.moves import Move, Moves
+from lint_rules.obligations.places import Double, How, Places
+from lint_rules.rules.double_history_append.handed_back import held_whole, keeps, made_by
+from lint_rules.syntax.graph import Point
+
+
+def added_by_runs(anatomy: Anatomy) -> Iterator[Double]:
+    """`history.extend(result.all_messages())`, where the run was given the history: all of a file."""
+    for added in added_results(anatomy):
+        whole = AddedWhole(Places(anatomy, added.function))
+        emptied = whole.again.unstored(added.history) | whole.again.emptied([added.history])
+        if whole.again.follows(added.call, added.node, whole.replaced(added.history) | emptied):
+            stored = Stored(added.node, added.function, added.history, "extend", None, None)
+            yield Double(How.LOADED, stored, added.call)
+
+
+class AddedWhole:
+    """The doubles of one function whose message is a whole history."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.anatomy = places.anatomy
+        self.facts = places.facts
+        self.function = places.function
+        self.again = places.again
+
+    def all(self) -> Iterator[Double]:
+        moves = Moves(self.again)
+        for move in moves.all():
+            loaded = moves.loaded(move)
+            if loaded is not None and self._still_there(moves, loaded, move):
+                stored = Stored(move.node, self.function, move.target, "extend", None, None)
+                yield Double(How.LOADED, stored, loaded)
+        for stored in self.places.all:
+            write = stored.write
+            if stored.kind == "extend" and write is not None and write.node is stored.node and write.value is not None:
+                made = self._handed_back(stored, write.value)
+                if made is not None:
+                    yield Double(How.LOADED, stored, made)
+
+    def _still_there(self, moves: Moves, loaded: cst.BaseExpression, move: Move) -> bool:
+        """Whether what was loaded is both in the list that is added and in what it is added to."""
+        avoiding = self.again.unstored(move.target) | self.again.emptied(self.again.parts(move.source))
+        replaced = {point for node in moves.replacing(move.target) for point in self.again.points(node)}
+        return self.again.follows(loaded, move.node, avoiding | replaced)
+
+    def _handed_back(self, stored: Stored, value: cst.BaseExpression) -> cst.Call | None:
+        """`history.extend(self.step(history))`, where `step` returns what it got with the new messages behind it."""
+        made = made_by(self.anatomy, value)
+        callee = self.facts.slots.callee(made[0]) if made is not None else None
+        if made is None or callee is None:
+            return None
+        call, part = made
+        held = held_whole(self.anatomy, callee, part)
+        for parameter, given in self.facts.slots.bindings(call, callee) if held else ():
+            if parameter[2] in held and self._is_the_list(given, stored.slot):
+                if self.again.follows(call, stored.node, self.replaced(stored.slot)):
+                    return call
+        return None
+
+    def _is_the_list(self, value: cst.BaseExpression, slot: Slot | None) -> bool:
+        """Whether a value may be the very list in a slot: itself, or a name that it was given before."""
+        if self.facts.slots.of(value) == slot:
+            return True
+        for bound in self.anatomy.definitions(value) if isinstance(value, cst.Name) else ():
+            alias = bound.value if bound.kind == "assign" else None
+            if isinstance(alias, (cst.Name, cst.Attribute)) and self.facts.slots.of(alias) == slot:
+                if self.again.follows(alias, value, self.replaced(slot)):
+                    return True
+        return False
+
+    def replaced(self, slot: Slot | None) -> set[Point]:
+        """The points at which another list takes the place of the one in a slot."""
+        renewed = self.again.bound(slot, grown=False) if slot is not None else ()
+        return {point for point in renewed if slot is None or not keeps(self.anatomy, point.statement, slot)}

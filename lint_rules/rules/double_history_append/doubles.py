@@ -1,0 +1,358 @@
+"""Messages that a history gets twice: the places where that happens, each with the place of the other time.
+
+A message is the same when it is made of the same values, and no path between the two times binds them anew. Here: one
+place after another, and both sides of a call; `repeated` and `added_whole` find the rest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.passing import parameter_path, passed_arguments, resolved
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.copies import Path, path_of
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.again import Again
+from lint_rules.obligations.held_parts import place_of
+from lint_rules.obligations.moves import Move, Moves
+from lint_rules.obligations.places import Double, How, Places, Same
+from lint_rules.obligations.repeated import Repeated
+from lint_rules.rules.double_history_append.added_whole import AddedWhole, added_by_runs
+from lint_rules.rules.double_history_append.joined import Joined, Joins
+from lint_rules.rules.double_history_append.saved_first import SavedFirst
+from lint_rules.rules.double_history_append.stores import Stores
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import AnyOf, Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_Alike = tuple[Stored, Same]
+"""A place, and what its message is made of."""
+_MOST_ALIKE = 12
+"""So many places of one message are compared with each other; a longer list is a table of texts."""
+
+
+def doubles(anatomy: Anatomy) -> Iterator[Double]:
+    """All messages that a file stores twice, each place once."""
+    told: set[cst.CSTNode] = set()
+    for double in _all(anatomy):
+        if double.stored.node not in told:
+            told.add(double.stored.node)
+            yield double
+
+
+def _all(anatomy: Anatomy) -> Iterator[Double]:
+    handing = _hand_append_on(anatomy)
+    joins, saves = Joins(anatomy), SavedFirst(anatomy)
+    for function in anatomy.module.functions:
+        if function.kind == "class":
+            continue
+        written = anatomy.transcript.stored(function) or joins.of(function) or joins.stored_elsewhere(function)
+        if written or function in handing:
+            places = Places(anatomy, function)
+            yield from Repeated(places).all()
+            sequence = _Sequence(places)
+            yield from sequence.all()
+            yield from sequence.in_bulk()
+            yield from sequence.along(joins, saves)
+            yield from (double for stored in places.all for double in _returned(places, stored))
+            yield from AddedWhole(places).all()
+            yield from _by_callback(anatomy, function)
+    yield from added_by_runs(anatomy)
+    for function, added, loaded in Stores(anatomy).doubled():
+        yield Double(How.LOADED, Stored(added.node, function, None, "extend", None, None), loaded)
+
+
+def _hand_append_on(anatomy: Anatomy) -> set[Scope]:
+    """The functions that pass `x.append` as a value."""
+    return {
+        anatomy.module.scope_of[node].function
+        for node in anatomy.module.nodes_of(cst.Attribute)
+        if node.attr.value == "append" and isinstance(anatomy.module.parent.get(node), cst.Arg)
+    }
+
+
+def stored_nearby(anatomy: Anatomy, double: Double) -> bool:
+    """Whether the message of a double in a loop is also stored before or after that loop, or elsewhere in it."""
+    stored = double.stored
+    places = Places(anatomy, stored.function)
+    mine = places.identities(stored)
+    for other in places.all:
+        if other.node is stored.node or other.slot != stored.slot or other.role == "tool":
+            continue
+        if not mine:
+            return True
+        for key, theirs in places.identities(other).items():
+            if key in mine:
+                avoiding = places.again.unstored(stored.slot) | places.again.renewed(
+                    mine[key].until(theirs) | theirs.until(mine[key])
+                )
+                if places.again.follows(other.node, stored.node, avoiding):
+                    return True
+                if places.again.follows(stored.node, other.node, avoiding):
+                    return True
+    return False
+
+
+# -- one after the other ------------------------------------------------------------------------------------------
+
+
+class _Sequence:
+    """The doubles that two places of one function make together."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.module = places.module
+        self.function = places.function
+        self.again = places.again
+
+    def all(self) -> Iterator[Double]:
+        nodes: defaultdict[Slot | None, set[cst.CSTNode]] = defaultdict(set)
+        for stored in self.places.all:
+            nodes[stored.slot].add(stored.node)
+        told: set[cst.CSTNode] = set()
+        for slot, alike in self._alike(lambda stored: len(nodes[stored.slot]) > 1).items():
+            for number, (then, same) in enumerate(alike[:_MOST_ALIKE]):
+                for first, other in alike[:number] if then.node not in told else ():
+                    if slot[1] == then.slot and self._follows(first, then, other.until(same)):
+                        told.add(then.node)
+                        yield Double(How.AGAIN, then, first.node)
+                        break
+
+    def _alike(self, wanted: Callable[[Stored], bool]) -> dict[tuple[object, Slot | None], list[_Alike]]:
+        """The places of each message in each list, in source order."""
+        found: defaultdict[tuple[object, Slot | None], dict[cst.CSTNode, _Alike]] = defaultdict(dict)
+        for stored in self.places.all:
+            for key, same in self.places.identities(stored).items() if wanted(stored) else ():
+                found[key, stored.slot].setdefault(stored.node, (stored, same))
+        return {key: list(group.values()) for key, group in found.items()}
+
+    def _follows(self, first: Stored, then: Stored, slots: frozenset[Slot]) -> bool:
+        if first.node is then.node or not self._is_same_list(first, then) or self._is_brought_along(first, then):
+            return False
+        if self.again.is_flagged(then.node, then.slot) or self._is_optional(first) or self._is_optional(then):
+            return False
+        avoiding = AnyOf(self.again.unstored(first.slot), self.again.renewed(slots))
+        if not self._brings(first, avoiding):
+            return False
+        if self.again.follows(first.node, then.node, avoiding):
+            return True
+        failed = self.again.failed(first.node)
+        return bool(failed) and self._comes_after(failed, then, avoiding) and self.places.stays_behind(first)
+
+    def _brings(self, stored: Stored, avoiding: AnyOf) -> bool:
+        """Whether a message that comes with a whole list was put into that before, and is still the same."""
+        made = stored.message.node if stored.kind == "extend" and stored.message is not None else None
+        if made is None or self.module.inside(made, stored.node):
+            return True
+        here = self.module.scope_of[made].function is self.function
+        return not here or self.again.follows(made, stored.node, avoiding)
+
+    def _comes_after(self, failed: list[Point], then: Stored, avoiding: AnyOf) -> bool:
+        """Whether a place is where an error goes, or comes behind that."""
+        there = set(self.again.points(then.node))
+        return not there.isdisjoint(failed) or self.again.leads(failed, there, avoiding)
+
+    def _is_brought_along(self, first: Stored, then: Stored) -> bool:
+        """Whether one place has the message from the list itself: `xs = [system, *xs]`, where `xs.append({...})`."""
+        made = {stored.message.node for stored in (first, then) if stored.message is not None}
+        return len(made) == 1 and any(self.module.inside(node, place.node) for node in made for place in (first, then))
+
+    def in_bulk(self) -> Iterator[Double]:
+        """What was stored one by one, in the history and in a list of the turn, and then with all that is in that."""
+        moves = [m for m in Moves(self.again).all() if isinstance(m.source, cst.Name)]
+        alike = self._alike(lambda stored: True) if moves else {}
+        for move in moves:
+            turn = self.places.facts.slots.of(move.source)
+            for (key, slot), held in alike.items():
+                if slot != turn or move.target == turn:
+                    continue
+                for there, same in alike.get((key, move.target), ()):
+                    if there.node is not move.node and self._are_one(held[0], (there, same), move):
+                        stored = Stored(move.node, self.function, move.target, "extend", None, None)
+                        yield Double(How.IN_BULK, stored, there.node)
+                        break
+
+    def _are_one(self, held: _Alike, there: _Alike, move: Move) -> bool:
+        """Whether one message gets into both lists, and both are as they were when one is added to the other."""
+        emptied = self.again.unstored(held[0].slot) | self.again.unstored(move.target)
+        for first, last in ((held, there), (there, held)):
+            renewed = self.again.renewed(first[1].until(last[1]))
+            if self.again.follows(first[0].node, last[0].node, renewed):
+                if self.again.follows(last[0].node, move.node, emptied):
+                    return True
+        return False
+
+    def along(self, joins: Joins, saves: SavedFirst) -> Iterator[Double]:
+        """What is put beside a history that holds it already, or stored where a function of another file does so."""
+        elsewhere = joins.stored_elsewhere(self.function)
+        stored = [place for place in (*self.places.all, *elsewhere) if place.role in {"user", "assistant"}]
+        asking = {joined.node for joined in joins.of(self.function)}  # what sends a message saves it in its own way
+        for joined in joins.of(self.function):
+            then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
+            saved = (first for first in saves.before(self.function, joined) if first.node not in asking)
+            for first, slots in self._said_before(then, [*stored, *saved]):
+                if self._is_along(first, joined, slots):
+                    how = How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT
+                    yield Double(how, then, first.node, inner=joined.inner)
+                    break
+        own = self.places.all if elsewhere else []
+        asks = self.places.anatomy.turns.reaches_model
+        kept = [one for one in elsewhere if not (isinstance(one.node, cst.Call) and asks(one.node))]  # else asked anew
+        for first_ones, then_ones in ((elsewhere, own), (own, elsewhere), (kept, elsewhere)):
+            for then in then_ones:
+                for first, slots in self._said_before(then, first_ones):
+                    if self._follows(first, then, slots):
+                        yield Double(How.AGAIN, then, first.node)
+                        break
+
+    def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
+        """The places that put the same message into the same list, and what it is made of."""
+        anatomy, mine = self.places.anatomy, self.places.identities(then)
+        here = place_of(anatomy, then.slot) if then.slot is not None else None
+        for first in stored if mine else ():
+            if first.slot is not None and place_of(anatomy, first.slot) == here:
+                for key, same in self.places.identities(first).items():
+                    if key in mine:
+                        yield first, same.until(mine[key])
+
+    def _is_along(self, first: Stored, joined: Joined, slots: frozenset[Slot]) -> bool:
+        if first.node is joined.node or self._is_optional(first):
+            return False
+        anew = self.again.renewed(slots)
+        avoiding = AnyOf(self.again.unstored(first.slot), self.again.unstored(joined.slot), anew)
+        here = first.node
+        for taken in joined.taken:
+            if set(self.again.points(taken)).isdisjoint(self.again.points(joined.node)):
+                if not self.again.follows(here, taken, avoiding):
+                    return False
+                bound = ex.targets(taken) if isinstance(taken, (cst.Assign, cst.AnnAssign)) else []
+                slots_of = (self.places.facts.slots.of(target) for target in bound)
+                here, avoiding = (
+                    taken,
+                    AnyOf(anew, *(self.again.unstored(slot) for slot in slots_of if slot is not None)),
+                )
+        if joined.list is not None and joined.taken:
+            avoiding = AnyOf(avoiding, self.again.unstored(joined.list))
+        return self.again.follows(here, joined.node, avoiding)
+
+    def _is_same_list(self, first: Stored, then: Stored) -> bool:
+        """Whether two places write to the list of one object: `a.messages` and `b.messages` are two."""
+        owners = [self._owner(stored) for stored in (first, then)]
+        return owners[0] == owners[1] or None in owners
+
+    def _owner(self, stored: Stored) -> str | None:
+        """`a` of `a.messages.append(m)` and of `a.add(m)`; what goes with the message to a store: its key.
+
+        None for lists that no object holds.
+        """
+        if stored.slot is None or not isinstance(stored.node, cst.Call):
+            return None
+        base = ex.receiver(stored.node)
+        if stored.write is None:
+            message = self.places.value(stored)
+            return "; ".join(ex.source(a, 200) for a in stored.node.args if message is None or not _is_in(message, a))
+        if stored.slot[0] != "attr":
+            return None
+        if stored.write is not None and stored.write.node is stored.node and isinstance(base, cst.Attribute):
+            base = base.value
+        return ex.source(base, 200) if base is not None else None
+
+    def _is_optional(self, stored: Stored) -> bool:
+        """Whether a helper stores the message under a condition of its own."""
+        write = stored.write
+        if write is None or write.function is self.function:
+            return False
+        return any(isinstance(outer, cst.If) for outer in self.module.ancestors(write.node)
+                   if self.module.scope_of[outer].function is write.function)  # fmt: skip
+
+
+def _is_in(message: cst.CSTNode, arg: cst.Arg) -> bool:
+    return any(part is message for part in walk(arg))
+
+
+# -- both sides of a call -----------------------------------------------------------------------------------------
+
+
+def _returned(places: Places, stored: Stored) -> Iterator[Double]:
+    """`reply = places.ask(history)` has stored the reply already, and the caller stores it once more."""
+    if stored.message is None or stored.write is None or stored.write.node is not stored.node:
+        return
+    if stored.slot not in places.stored_by_calls:
+        return
+    value = places.value(stored)
+    content = stored.message.content
+    for part in (value, content):
+        call = places.made_by(part) if part is not None else None
+        for first in places.anatomy.transcript.at(call) if call is not None else ():
+            if first.slot == stored.slot and first.node is call and _gives_back(places.anatomy, first, call):
+                if places.again.follows(call, stored.node, places.again.unstored(stored.slot)):
+                    yield Double(How.RETURNED, stored, call)
+                    return
+
+
+def _gives_back(anatomy: Anatomy, first: Stored, call: cst.Call) -> bool:
+    """Whether the function that `call` runs always returns the very message, or text, that it has stored."""
+    callee = anatomy.facts.slots.callee(call)
+    write = first.write
+    if callee is None or write is None or write.function is not callee or write.value is None:
+        return False
+    there = Again(anatomy, callee)
+    stored = {ex.source(write.value, 400), *(ex.source(v, 400) for v in _contents(write.value))}
+    returned = [n for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]
+    return bool(returned) and all(
+        ex.source(node.value, 400) in stored  # type: ignore[arg-type]
+        and there.follows(write.node, node, there.renewed(there.parts(write.value)))
+        and all(there.graph.dominates(a, b) for a in there.points(write.node) for b in there.points(node))
+        for node in returned
+    )
+
+
+def _by_callback(anatomy: Anatomy, function: Scope) -> Iterator[Double]:
+    """`run(history=h, on_message=h.append)`, where `run` appends each message and hands it to the callback."""
+    for call in function.nodes:
+        if type(call) is not cst.Call or len(call.args) == 0:
+            continue
+        for parameter, value, given in passed_arguments(call):
+            if type(value) is not cst.Attribute or value.attr.value != "append":
+                continue
+            slot = anatomy.facts.slots.of(value.value)
+            history = next((p for p, v in given.items() if slot and anatomy.facts.slots.of(v) == slot), None)
+            found = resolved(anatomy, call) if history is not None else None
+            if found is None or history is None:
+                continue
+            where, callee = found
+            target, callback = parameter_path(callee, history), parameter_path(callee, parameter)
+            if target is not None and callback is not None:
+                twice = _appends_and_calls(where, callee, target, callback)
+                if twice is not None:
+                    place = Stored(value, function, slot, "append", None, None)
+                    yield Double(How.CALLBACK, place, twice, where)
+                    break
+
+
+def _appends_and_calls(anatomy: Anatomy, function: Scope, target: Path, callback: Path) -> cst.Call | None:
+    """Where a function appends to one of its parameters what it also hands to another, a callback."""
+    again = Again(anatomy, function)
+    told = [n for n in function.nodes if type(n) is cst.Call and len(n.args) == 1 and path_of(n.func) == callback]
+    for call in function.nodes:
+        if type(call) is not cst.Call or ex.called_name(call) != "append" or len(call.args) != 1:
+            continue
+        base = ex.receiver(call)
+        if base is None or path_of(base) != target:
+            continue
+        for other in told:
+            if ex.source(other.args[0].value, 200) == ex.source(call.args[0].value, 200):
+                avoiding = again.renewed(again.parts(call.args[0].value))
+                if again.follows(other, call, avoiding) or again.follows(call, other, avoiding):
+                    return call
+    return None
+
+
+def _contents(value: cst.BaseExpression) -> list[cst.BaseExpression]:
+    items = ex.dict_items(value)
+    return [items["content"]] if "content" in items else []

@@ -1,0 +1,215 @@
+"""# first-tool-only-comparison (AGL401)
+
+## What it does
+Reports a repeat decision that looks at the first tool call of each round only.
+
+## Why is this bad
+A model may ask for several tools in one round. A guard that compares `tool_calls[0]` takes two rounds for the same
+when only their first call is: real work is cut off, and a round that repeats everything but its first call goes on.
+A `zip` of both lists without a length test has the same hole: it stops at the shorter list.
+
+## Symptoms
+- the run is stopped as a repeat, although it did something new
+- a repeat is not noticed when the model asks for several tools at once
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    last, alike = None, 0
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        first = (calls[0].name, calls[0].input)
+        alike = alike + 1 if first == last else 1
+        last = first
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+        if alike == 4:
+            raise RuntimeError("the model repeats itself")
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    last, alike = None, 0
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        wanted = [(call.name, call.input) for call in calls]
+        alike = alike + 1 if wanted == last else 1
+        last = wanted
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+        if alike == 4:
+            raise RuntimeError("the model repeats itself")
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## How it decides
+Both sides of a comparison must come from element 0 of a list of tool calls: of two lists, or of one list and of a
+value that an earlier round left behind. Variables, helper functions, tuples and f-strings are followed. Where the
+number of calls is known to be one, or one side names all calls, the rule is silent.
+
+## Known problems
+Signatures that are built in another file are not seen.
+
+## Fix safety
+Unsafe: where both lists stand in the comparison itself, all their calls are compared, by name and arguments; a `zip` is
+joined by a comparison of the lengths. Signatures that are built elsewhere have no fix.
+
+## References
+- OpenAI API reference, chat completions: `tool_calls` is a list, `parallel_tool_calls` is on by default
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.remaining_calls import one_call_known
+from lint_rules.anatomy.guards.outcomes import only_shows
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.first_tool_only_comparison.fixes import repair, repair_zip
+from lint_rules.rules.first_tool_only_comparison.origins import Firsts, Origin
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_HELP = "compare the whole lists: `[(c.name, c.arguments) for c in calls]`, with arguments parsed, for both rounds"
+_EQUALITY = (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    module = anatomy.module
+    decided: set[cst.CSTNode] = set()  # one decision often compares names and arguments apart: one finding
+    firsts = Firsts(anatomy.facts)
+    for node in module.nodes_of(cst.Comparison) if firsts.any() else ():
+        if len(node.comparisons) == 1:
+            statement = module.statement(node)
+            for draft in _compared(anatomy, firsts, node) if statement not in decided else ():
+                decided.add(statement)
+                yield draft
+    for call in module.nodes_of(cst.Call):
+        if type(call.func) is cst.Name and call.func.value in {"all", "any"}:
+            yield from _zipped(anatomy, call, module.scope_of[call].function)
+
+
+def _compared(anatomy: Anatomy, firsts: Firsts, node: cst.Comparison) -> Iterator[Draft]:
+    function = anatomy.module.scope_of[node].function
+    target = node.comparisons[0]
+    this, other = node.left, target.comparator
+    stored = isinstance(target.operator, (cst.In, cst.NotIn))
+    counted = _counted(this)
+    if counted is not None:
+        (this, other), stored = counted, True
+    elif not isinstance(target.operator, _EQUALITY):
+        return
+    left = Origin(firsts).of(this)
+    if not left.firsts or left.whole:
+        return
+    right = Origin(firsts, stored=stored).of(other)
+    if right.whole or not right.firsts or not (left.tells and right.tells):
+        return
+    if left.places == right.places and not (left.carried(node, function) or right.carried(node, function)):
+        return
+    lists = [first.value for first in left.firsts + right.firsts if isinstance(first, cst.Subscript)]
+    if one_call_known(anatomy, function, lists) or _decides_nothing(anatomy, node, function):
+        return
+    first, second = left.firsts[0], right.firsts[0]
+    message = (
+        f"the repeat is decided by `{ex.source(first, 40)}` alone: further calls of the round are never compared,"
+        " so different rounds look the same"
+    )
+    notes = [Note(first, "only the first call is taken here")]
+    if second is not first:
+        notes.append(Note(second, "and here"))
+    yield Draft(node, message, _HELP, tuple(notes), fix=repair(anatomy, node))
+
+
+def _counted(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """`(x, xs)` of `xs.count(x)`."""
+    if isinstance(node, cst.Call) and ex.called_name(node) == "count" and len(node.args) == 1:
+        base = ex.receiver(node)
+        return (node.args[0].value, base) if base is not None else None
+    return None
+
+
+def _decides_nothing(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> bool:
+    """Tests and assertions, an `if` that only shows something, and agents that keep the first call only."""
+    statement = anatomy.module.statement(node)
+    if isinstance(statement, cst.Assert):
+        return True
+    if isinstance(statement, cst.If) and statement.orelse is None and only_shows(anatomy, statement.body):
+        return True
+    return any(
+        isinstance(items.get("tool_calls"), cst.List) and len(items["tool_calls"].elements) == 1  # type: ignore[attr-defined]
+        for items in (ex.dict_items(n) for n in function.nodes if isinstance(n, cst.Dict))
+    )
+
+
+def _zipped(anatomy: Anatomy, node: cst.Call, function: Scope) -> Iterator[Draft]:
+    """`all(a == b for a, b in zip(calls, last))`: the longer list's rest is never looked at."""
+    for inside in walk(node):
+        if not isinstance(inside, cst.Call) or ex.dotted(inside.func) != "zip" or len(inside.args) < 2:
+            continue
+        if ex.argument(inside, "strict") is not None:
+            continue
+        lists = [arg.value for arg in inside.args if arg.keyword is None]
+        kinds = [anatomy.facts.kinds(value) for value in lists]
+        if not any(Kind.CALLS in kind for kind in kinds) or not all(_list_of_calls(anatomy, v) for v in lists):
+            continue
+        if not any(isinstance(n, cst.Comparison) for n in walk(node)) or _lengths_compared(anatomy, function, lists):
+            continue
+        if any(_made_of_each(anatomy, made, of) for made in lists for of in lists if made is not of):
+            continue
+        message = (
+            f"`zip` of `{ex.source(lists[0], 30)}` and `{ex.source(lists[1], 30)}` stops at the shorter list:"
+            " a round that begins like the other passes for the same"
+        )
+        cure = "compare the lengths too, or pass `strict=True` after testing them"
+        yield Draft(node, message, cure, fix=repair_zip(anatomy, node))
+
+
+def _made_of_each(anatomy: Anatomy, made: cst.BaseExpression, of: cst.BaseExpression) -> bool:
+    """Whether a list has an element for each element of another (`[fit(x) for x in xs]`): both are of one length."""
+    values = anatomy.facts.values_of(made) or [made]
+    return all(
+        isinstance(value, cst.ListComp)
+        and not value.for_in.ifs
+        and value.for_in.inner_for_in is None
+        and ex.source(value.for_in.iter, 400) == ex.source(of, 400)
+        for value in values
+    )
+
+
+def _list_of_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """A list of tool calls, or a slot that a list of tool calls is stored in between rounds."""
+    if Kind.CALLS in anatomy.facts.kinds(value):
+        return True
+    slot = anatomy.facts.slots.of(value)
+    return slot is not None and any(Kind.CALLS in anatomy.facts.kinds(v) for v in anatomy.facts.assigned(slot))
+
+
+def _lengths_compared(anatomy: Anatomy, function: Scope, lists: list[cst.BaseExpression]) -> bool:
+    names = {ex.source(value) for value in lists}
+    for node in function.nodes:
+        if isinstance(node, cst.Comparison):
+            sides = [node.left, *(t.comparator for t in node.comparisons)]
+            measured = {ex.source(s.args[0].value) for s in sides if isinstance(s, cst.Call) and _is_len(s)}
+            if measured & names:
+                return True
+    return False
+
+
+def _is_len(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Call) and ex.dotted(node.func) == "len" and len(node.args) == 1

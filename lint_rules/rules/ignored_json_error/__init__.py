@@ -1,0 +1,287 @@
+"""# ignored-json-error (AGL501)
+
+## What it does
+Reports `json.loads` of JSON that a model wrote (tool-call arguments), and `json.dumps` of such values, where an
+error ends the whole run, or is swallowed.
+
+## Why is this bad
+Models write malformed JSON now and then: a reply is cut at its token limit, a quote is not escaped, a tool without
+parameters gets `""`. Where nothing stands between the parse and the round loop, one such call ends the run. Where the
+handler puts `{}` in its place, the tool runs with its defaults (an empty path, a search for nothing), and the model
+is never told to try again.
+
+## Symptoms
+- one malformed tool call ends the run
+- a tool runs with no arguments, or with its defaults
+- Python: `json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)`
+- Python: `json.decoder.JSONDecodeError: Unterminated string starting at`
+- Python: `TypeError: Object of type ... is not JSON serializable`
+
+## Example
+```python
+def run(client, messages, tools):
+    for _ in range(20):
+        reply = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools)
+        message = reply.choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            try:
+                arguments = json.loads(call.function.arguments)
+            except json.JSONDecodeError:
+                arguments = {}
+            result = TOOLS[call.function.name](**arguments)
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+```
+
+## Use instead
+```python
+def run(client, messages, tools):
+    for _ in range(20):
+        reply = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools)
+        message = reply.choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            try:
+                arguments = json.loads(call.function.arguments or "{}")
+            except json.JSONDecodeError as exc:
+                result = f"Error: the arguments are not valid JSON: {exc}"
+            else:
+                result = TOOLS[call.function.name](**arguments)
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+```
+
+## How it decides
+The text must be known to come from a model: `function.arguments` and `arguments` of a tool call, streamed
+`partial_json`, or a value that such text flowed into through this file's functions. Then the way of the error is
+followed: to the handlers around the parse, and to those around the calls of the function, as far as the round loop.
+An error that a handler raises in its place is followed in the same way, by its class and the bases of that; one that
+leaves the file, or a function whose docstring says what it raises, is its callers' affair, and is reported in the round
+loop of another file that asks by such a function and catches nothing.
+A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
+these, and more than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where
+all that it makes goes into a list which no round reads. A parser of several attempts tells of it where it raises in the
+end, or gives words beside nothing (`return {}, "no JSON"`). A `None` by which callers leave calls out of their list, or
+go on to the next call, says nothing to the model either.
+Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts a dict of
+its own in its place (`{"raw": text}`; or gives the text back so, where it would give back what it has parsed) whose key
+nothing in the file asks for, nor, where the rounds are not in it, in those that import it and what these import; nor
+one that gives back the default that its callers name (`parse(text, default={})`).
+Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
+second: `f.get("arguments", "{}") or call.get("input")`.
+In a model's text, which may come from another file, a piece in braces or fences may be a call or not, and a parse that
+fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`, a fence that has to say `json`),
+or goes with something else that the same match has given, is a call, if a tool's name and its arguments are read of it,
+or the name chooses what is done: here, or where functions of the file give it on. Where it is passed over, and nothing
+is stored that says so, it is reported; where a call is made of it with a name that stands beside it in the text, also
+if `{}` takes its place.
+Arguments that a function of another file parses are reported where that function gets them.
+Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
+looked at here: nothing is lost, nor where all that is made of them are texts to read. Nor is a text malformed that has
+been parsed before on all ways here, those on which that fails aside, also by a function that got the call or all of
+them and has run it, by one that has given all of them back, or by all that hand it over, or that an adapter has written
+itself, as it does for all objects that it makes.
+Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
+the user in a loop, which is over then, with what has been said, or that take it from where an installed package keeps
+it for the next run (`st.session_state`), which ends there again. A handler that stands around the request as well ends
+the turn, if no other request follows for this call, and it stores nothing, or no more than an answer in the model's
+name that does not say what has failed.
+
+## Known problems
+Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
+exception of its own, or its docstring says so. An exception that is raised for whatever fails with the request is none
+of its own.
+
+## Fix safety
+Unsafe: where the loop over calls stores a tool message behind the parse, a call that cannot be parsed is answered by
+such a message with the error, and the loop goes on; where a function serves one call, and all that it returns are tool
+messages, it returns one with the error. Elsewhere the shape of the answer is not known, and there is no fix; nor is
+there one where the loop stores other messages with the answer, which it may need before it.
+
+## References
+- OpenAI, function calling guide: "the model does not always generate valid JSON"
+- RFC 8259, The JavaScript Object Notation (JSON) Data Interchange Format
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Handling
+from lint_rules.anatomy.rounds.error_ways import SILENT, way_of_error
+from lint_rules.anatomy.values import provenance
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.ignored_json_error.failed_parses import (
+    gives_nothing,
+    held_instead,
+    is_dropped,
+    is_left_out,
+    passes_over,
+    value_instead,
+)
+from lint_rules.rules.ignored_json_error.fixes import repair
+from lint_rules.rules.ignored_json_error.foreign_parses import ForeignParse, foreign_parses, raised_by_requests
+from lint_rules.rules.ignored_json_error.hidden_arguments import hidden_arguments
+from lint_rules.rules.ignored_json_error.model_json import is_rewritten, part_of_call, written_by_model
+from lint_rules.rules.ignored_json_error.parse_attempts import is_attempt
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.reaching import Definition
+
+_UNTOLD = "and the model is never told"
+_HELP = (
+    "catch the error where the call is answered, and answer it: append the tool message with the error text as content,"
+    " so that the model can write the call again"
+)
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for node in anatomy.module.nodes_of(cst.Call):
+        decodes, encodes = anatomy.facts.decoder(node) is not None, anatomy.facts.encoder(node) is not None
+        function = anatomy.module.scope_of[node].function
+        if not (decodes or encodes) or not node.args or isinstance(anatomy.module.statement(node), cst.Assert):
+            continue
+        if decodes:
+            yield from _decoded(anatomy, node, function)
+        else:
+            yield from _encoded(anatomy, node, function)
+    for parse in (*foreign_parses(anatomy), *raised_by_requests(anatomy)):
+        yield from _foreign(anatomy, parse)
+    for first, second in hidden_arguments(anatomy):
+        yield _hidden(first, second)
+
+
+def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
+    evidence = written_by_model(anatomy, call, function)
+    if evidence is None:
+        return
+    given = call.args[0].value
+    text = ex.source(given, 50)
+    note = Note(evidence.root.node, f"written by the model: {evidence.root.clause}")
+    way = way_of_error(anatomy, call, function, set())
+    handling = way.handling or (handlers.handling_of(anatomy.module, call, way.errors) if way.told else None)
+    if handling is not None:
+        yield from _swallowed(anatomy, call, text, note, handling, function)
+    elif way.loop is not None and way.ended is not None:
+        if way.meant or not is_attempt(anatomy, call, way.ended, function):
+            message = f"malformed `{text}` ends the run: its handler leaves the round loop, and the model is never told"
+            notes = (note, Note(way.ended.handler, "this handler"), Note(way.loop.node, "the round loop that it ends"))
+            yield Draft(call, message, _HELP, notes)
+    elif way.ended is not None:
+        if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given):
+            message = f"malformed `{text}` ends the turn: the handler around it gives up, and the model is never told"
+            at = Note(way.ended.handler, "this handler")
+            yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, None))
+    elif way.loop is not None:
+        message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
+        end = Note(way.loop.node, "the round loop that it ends")
+        yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
+    elif handlers.shown_only(anatomy.module, call) or way.told or is_rewritten(anatomy, call):
+        return
+    elif way.talk is not None:
+        message = f"malformed `{text}` ends the talk with the user: one bad call, and the model is never told"
+        end = Note(way.talk, "the loop that asks the user, and is over then")
+        yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
+    elif way.script:
+        if provenance.is_kept_by_package(anatomy, given):
+            message = f"malformed `{text}` ends each run of this page, which has it still: the chat is stuck, {_UNTOLD}"
+            yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
+    elif provenance.comes_from_outside(anatomy, given, function):
+        message = (
+            f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"
+        )
+        yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
+
+
+def _foreign(anatomy: Anatomy, found: ForeignParse) -> Iterator[Draft]:
+    """Text that a function of another file parses: reported where it is handed over."""
+    text, name = ex.source(found.given, 50), found.callee.name
+    shown = found.there.module if found.asks else None
+    note = Note(found.evidence.root.node, f"written by the model: {found.evidence.root.clause}", shown)
+    if found.way.handling is not None:
+        if gives_nothing(found.way.handling) and passes_over(anatomy, found.call):
+            message = f"in `{name}`, the error of parsing `{text}` is dropped: nothing comes of it here, {_UNTOLD}"
+            at = Note(found.way.handling.handler, "this handler", found.there.module)
+            yield Draft(found.call, message, _HELP, (note, at))
+            return
+        drafts = _swallowed(found.there, found.parse, text, note, found.way.handling, found.function)
+        for draft in drafts:
+            notes = tuple(replace(n, module=found.there.module) for n in draft.related if isinstance(n, Note))[1:]
+            yield Draft(found.call, f"in `{name}`, {draft.message}", _HELP, (note, *notes))
+    elif found.way.meant or not found.way.told:
+        function = anatomy.module.scope_of[found.call].function
+        way = way_of_error(anatomy, found.call, function, set(), found.way.errors)
+        if way.loop is not None:
+            then = "; the handler here leaves" if way.ended is not None else " and of"
+            message = (
+                f"malformed `{text}` raises out of `{name}`{then} the round loop: one bad call ends the run,"
+                " the model is never told"
+            )
+            parsed = Note(found.parse, "it is parsed here", found.there.module)
+            yield Draft(found.call, message, _HELP, (note, parsed, Note(way.loop.node, "the round loop that it ends")))
+
+
+def _swallowed(
+    anatomy: Anatomy, call: cst.Call, text: str, note: Note, handling: Handling, function: Scope
+) -> Iterator[Draft]:
+    if is_attempt(anatomy, call, handling, function):
+        return
+    neutral = value_instead(anatomy, call, handling, function)
+    if neutral is not None:
+        message = (
+            f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it, the model is never told"
+        )
+    elif is_dropped(anatomy, call, handling):
+        held = [
+            _told(definition, anatomy.module.statement(call)) for definition in held_instead(anatomy, call, handling)
+        ]
+        message = f"the error of parsing `{text}` is dropped: the call gets no result and the model is never told"
+        if held:
+            told = " or ".join(dict.fromkeys(held))
+            message = f"malformed `{text}` is passed over: the tool call goes on with {told}, the model is never told"
+    elif is_left_out(anatomy, call, handling, function):
+        message = f"the error of parsing `{text}` is dropped: its callers leave the call out, the model is never told"
+    else:
+        return
+    at = Note(handling.handler, f"this handler {handling.ending.value}")
+    yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, handling))
+
+
+def _told(held: Definition, parse: cst.CSTNode) -> str:
+    """What goes into the tool call for what could not be parsed."""
+    if held.point.statement is parse:
+        return "the arguments of the call before"
+    return f"`{ex.source(held.value, 30)}`" if held.value is not None else f"what `{held.name}` held before"
+
+
+def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
+    evidence = part_of_call(anatomy, call, function)
+    handling = handlers.handling_of(anatomy.module, call, handlers.ENCODE_ERRORS) if evidence is not None else None
+    if evidence is None or handling is None or handling.ending not in SILENT:
+        return
+    neutral = value_instead(anatomy, call, handling, function)
+    if neutral is None:
+        return
+    message = (
+        f"what cannot be serialized becomes `{ex.source(neutral)}`: all such values look alike, and nobody is told"
+    )
+    note = Note(evidence.root.node, f"part of a tool call: {evidence.root.clause}")
+    at = Note(handling.handler, f"this handler {handling.ending.value}")
+    yield Draft(call, message, "compare the values themselves, or let the model see the error", (note, at))
+
+
+def _hidden(first: cst.Call, second: cst.BaseExpression) -> Draft:
+    message = (
+        f"`{ex.source(first, 45)}` is never empty, so that `{ex.source(second, 35)}` is never read:"
+        " the tool runs without the arguments of such a call"
+    )
+    return Draft(first, message, "leave the default out, and put it behind the last `or`", (Note(second, "this"),))

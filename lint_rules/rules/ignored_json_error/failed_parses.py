@@ -1,0 +1,441 @@
+"""What a failed parse leaves behind when its error is swallowed: a neutral value that goes on, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending, Handling
+from lint_rules.anatomy.values import provenance
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import is_parameter
+from lint_rules.rules.ignored_json_error.parse_attempts import is_tried_otherwise
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.reaching import Definition
+from lint_rules.syntax.walk import walk
+
+# -- a value in its place ---------------------------------------------------------------------------------------
+
+
+def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
+    """The neutral value that goes on in place of the failed one; None where there is none, or it is tested or shown."""
+    if handling.ending is Ending.DROPS:
+        return _returned_after(anatomy, call, handling) or _emptied_after(anatomy, call, handling, function)
+    if handling.ending is Ending.TELLS:
+        made = _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling, function)
+        return made or _named_by_callers(anatomy, call, handling, function)
+    neutral, target = handling.neutral, handling.target
+    if neutral is None:
+        return None
+    if target is None:
+        is_none = isinstance(neutral, cst.Name)
+        if not _hands_back(anatomy, call, function):
+            return None
+        return _replaced_by_callers(anatomy, function) if is_none else neutral
+    if not isinstance(target, cst.Name):  # part of a message: harmful while a reply is read, not in a rendered past
+        return neutral if anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call) else None
+    return neutral if _goes_on(anatomy, call, handling, target.value, neutral) else None
+
+
+def _goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling, name: str, instead: cst.BaseExpression) -> bool:
+    """Whether what a handler puts into a name is handed on behind it, and no test tells it from what was parsed."""
+    function = anatomy.module.scope_of[call].function
+    uses = handlers.uses_after(anatomy.module, name, handling.guard, function.node)
+    if any(handlers.is_tested(anatomy.module, use, instead) for use in uses):
+        return False
+    flowing = [use for use in uses if handlers.flows_on(anatomy.module, use)]
+    read = provenance.reads_reply(anatomy, call)
+    return any(read or not _is_sent_back(anatomy, use) for use in flowing)
+
+
+def _made_anyway(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
+    """The `{}` of a handler that does no more than make what is made of the parse: `calls.append(Call(name, {}))`."""
+    module, guard = anatomy.module, handling.guard
+    around = [guard.body, *([guard.orelse] if isinstance(guard, cst.Try) and guard.orelse is not None else [])]
+    for made in walk(handling.handler.body):
+        parts = _parts(made)
+        if not any(map(handlers.is_neutral, parts.values())) or not _is_all(module, made, handling):
+            continue
+        for twin in (node for block in around for node in walk(block) if type(node) is type(made)):
+            theirs = _parts(twin)
+            if theirs.keys() == parts.keys():
+                differing = [key for key, part in parts.items() if ex.source(part, 400) != ex.source(theirs[key], 400)]
+                if len(differing) == 1 and _is_parsed(anatomy, call, theirs[differing[0]]):
+                    return parts[differing[0]] if handlers.is_neutral(parts[differing[0]]) else None
+    return None
+
+
+def _parts(node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
+    """What a dict or an object is made of, by key, keyword or position."""
+    if isinstance(node, cst.Dict):
+        return ex.dict_items(node)
+    if not isinstance(node, cst.Call) or handlers.is_logging(node):
+        return {}
+    return {
+        ex.source(node.func): node.func,
+        **{str(n): a for n, a in enumerate(ex.positional(node))},
+        **ex.keywords(node),
+    }
+
+
+def _is_all(module: SourceModule, made: cst.CSTNode, handling: Handling) -> bool:
+    """Whether the statement of `made` is the only one of a handler that is more than a log, and no answer."""
+    line = _only_line(handling)
+    return isinstance(line, (cst.Expr, cst.Assign)) and module.inside(made, line)
+
+
+def _only_line(handling: Handling) -> cst.CSTNode | None:
+    """The one statement of a handler that is no log, but for a `continue`."""
+    lines = [line for line in _lines(handling.handler.body) if not (_is_log(line) or isinstance(line, cst.Continue))]
+    return lines[0] if len(lines) == 1 else None
+
+
+def _is_parsed(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> bool:
+    """Whether a value is what `call` gave, by its name or itself."""
+    return any(part is call or (isinstance(part, cst.Name) and part.value in _names(anatomy, call))
+               for part in ex.alternatives(value))  # fmt: skip
+
+
+def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
+    """`args = {"raw": text}`: what no tool has asked for goes on where it is run, and nobody looks for the key.
+
+    Where the rounds are not of this file, no file around it does. Of a function that gives it back, as what it has
+    parsed, also `return {"raw": text}`: without a word, it is no answer.
+    """
+    line = _only_line(handling)
+    if isinstance(line, cst.Return) and isinstance(line.value, cst.Dict) and _hands_back(anatomy, call, function):
+        keys = ex.dict_items(line.value).keys()
+        given = ex.source(call.args[0].value, 400)
+        is_text = bool(keys) and all(ex.source(part, 400) == given for part in ex.dict_items(line.value).values())
+        return line.value if is_text and not _is_read_as_such(anatomy, keys) else None
+    name = ex.dotted(line.targets[0].target) if isinstance(line, cst.Assign) else None
+    if not isinstance(line, cst.Assign) or name not in _names(anatomy, call) or not isinstance(line.value, cst.Dict):
+        return None
+    keys, bound = ex.dict_items(line.value).keys(), anatomy.module.statement(call)
+    if not isinstance(bound, cst.Assign) or call not in ex.alternatives(bound.value):
+        return None  # it is what came of the call: `done = run(json.loads(text))`
+    if not keys or _is_read_as_such(anatomy, keys):
+        return None
+    return line.value if _goes_on(anatomy, call, handling, name, line.value) else None
+
+
+def _is_read_as_such(anatomy: Anatomy, keys: Collection[str]) -> bool:
+    """Whether something reads one of some keys: in the file, or around it, where the rounds are of another one."""
+    return _is_asked_for(anatomy, keys) or (not anatomy.rounds and any(map(anatomy.names, keys)))
+
+
+def _is_asked_for(anatomy: Anatomy, keys: Collection[str]) -> bool:
+    """Whether something in the file is read, or tested, by one of some keys."""
+    module = anatomy.module
+    for node in (*module.nodes_of(cst.Subscript), *module.nodes_of(cst.Call)):
+        pair = ex.member(node)
+        if pair is not None and pair[1] in keys and not isinstance(module.parent[node], cst.AssignTarget):
+            return True
+    return any(ex.text(test.left) in keys for test in module.nodes_of(cst.Comparison))
+
+
+def _returned_after(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
+    """`try: return json.loads(x)` / `except: pass` / `return {}`: what comes right after takes the value's place."""
+    if not any(isinstance(n, cst.Return) for n in walk(handling.guard.body)):
+        return None
+    following = next(iter(_after(anatomy, handling.guard)), None)
+    if isinstance(following, cst.SimpleStatementLine) and isinstance(following.body[0], cst.Return):
+        value = following.body[0].value
+        if value is not None and handlers.is_neutral(value) and not isinstance(value, cst.Name):
+            return value
+    return None
+
+
+def _emptied_after(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
+    """`if not isinstance(args, dict): args = {}`: the text that is left in the name gives way to what says nothing."""
+    module, given = anatomy.module, call.args[0].value
+    if not isinstance(given, cst.Name) or given.value not in _names(anatomy, call):
+        return None
+    for use in handlers.uses_after(module, given.value, handling.guard, function.node):
+        branch = _if_no_instance(module, use)
+        value = _only_set_to(branch.body, given.value) if branch is not None else None
+        if branch is not None and value is not None:
+            later = handlers.uses_after(module, given.value, branch, function.node)
+            return value if any(handlers.flows_on(module, other) for other in later) else None
+    return None
+
+
+def _if_no_instance(module: SourceModule, use: cst.Name) -> cst.If | None:
+    """The `if` that asks whether a value is no instance of a type."""
+    asked = module.parent[module.parent[use]]
+    denied = module.parent[asked] if isinstance(asked, cst.Call) and ex.called_name(asked) == "isinstance" else None
+    branch = module.parent[denied] if isinstance(denied, cst.UnaryOperation) else None
+    return branch if isinstance(branch, cst.If) and isinstance(denied, cst.UnaryOperation) else None
+
+
+def _only_set_to(body: cst.BaseSuite, name: str) -> cst.BaseExpression | None:
+    """The neutral value that a block gives a name, if it does no more, but for a log."""
+    found = None
+    for node in _lines(body):
+        if (
+            isinstance(node, cst.Assign)
+            and ex.dotted(node.targets[0].target) == name
+            and handlers.is_neutral(node.value)
+        ):
+            found = node.value
+        elif not _is_log(node):
+            return None
+    return found
+
+
+def _is_log(line: cst.CSTNode) -> bool:
+    return isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and handlers.is_logging(line.value)
+
+
+def _lines(body: cst.BaseSuite) -> list[cst.CSTNode]:
+    """The statements of a block, one by one."""
+    lines: list[cst.CSTNode] = []
+    for line in body.body:
+        lines += line.body if isinstance(line, cst.SimpleStatementLine) else [line]
+    return lines
+
+
+def _after(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.CSTNode]:
+    block = anatomy.module.parent[node]
+    body: list[cst.CSTNode] = list(block.body) if isinstance(block, (cst.IndentedBlock, cst.Module)) else []
+    return body[body.index(node) + 1 :] if node in body else []
+
+
+def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Whether the function gives back what it parsed: a title or a hint that is made of it may well be empty."""
+    statement = anatomy.module.statement(call)
+    names: set[str] = set()
+    if isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        targets = ex.targets(statement)
+        names = {name for target in targets for name in ex.target_names(target)}
+    for given in (node.value for node in function.nodes_of(cst.Return) if node.value is not None):
+        for whole in [e.value for e in given.elements] if isinstance(given, cst.Tuple) else [given]:
+            for part in (each for one in ex.alternatives(whole) for each in (one, *sources(one))):
+                if part is call or (isinstance(part, cst.Name) and part.value in names):
+                    return True
+    return isinstance(statement, cst.Return)
+
+
+def _replaced_by_callers(anatomy: Anatomy, function: Scope) -> cst.BaseExpression | None:
+    """The `{}` of `parse(text) or {}`: a None that says "failed" is taken for "no arguments"."""
+    for site in anatomy.calls.sites[function]:
+        reads = _reads(anatomy.module, site.node)
+        chosen = [_otherwise(anatomy.module, value) for value in (site.node, *reads)]
+        instead = next((value for value in chosen if handlers.is_neutral(value) and value is not None), None)
+        if instead is not None and not any(_fails(anatomy.module, value) for value in reads):
+            return instead
+    return None
+
+
+def _named_by_callers(
+    anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope
+) -> cst.BaseExpression | None:
+    """The `{}` of `parse(text, default={})`, where a handler gives back the parameter that it comes by."""
+    line, slots = _only_line(handling), anatomy.facts.slots
+    returned = slots.of(line.value) if isinstance(line, cst.Return) and line.value is not None else None
+    parsed = slots.of(call.args[0].value)
+    if returned is None or parsed is None or not is_parameter(returned) or not _hands_back(anatomy, call, function):
+        return None
+    for site in anatomy.calls.sites[function]:
+        given = dict(slots.bindings(site.node, function))
+        instead, text = given.get(returned), given.get(parsed)
+        if instead is not None and text is not None and handlers.is_neutral(instead):
+            if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(text) and not isinstance(instead, cst.Name):
+                return instead
+    return None
+
+
+def _reads(module: SourceModule, site: cst.Call) -> list[cst.Name]:
+    """Where the name is read that the value of a call is bound to."""
+    statement = module.statement(site)
+    if not isinstance(statement, cst.Assign) or ex.inner(statement.value) is not site:
+        return []
+    function = module.scope_of[site].function.node
+    names = ex.target_names(statement.targets[0].target)
+    return [use for name in names for use in handlers.uses_after(module, name, statement, function)]
+
+
+def _otherwise(module: SourceModule, value: cst.CSTNode) -> cst.BaseExpression | None:
+    """What is taken where a value says nothing: the right of `value or right`, of `value if test else right`."""
+    choice = module.parent.get(value)
+    if isinstance(choice, cst.BooleanOperation) and isinstance(choice.operator, cst.Or):
+        return choice.right if choice.left is value else None
+    return choice.orelse if isinstance(choice, cst.IfExp) and choice.body is value else None
+
+
+def _fails(module: SourceModule, use: cst.Name) -> bool:
+    """Whether a test asks if the parse has failed, and more hangs on it than what takes the place of the value."""
+    for outer in module.ancestors(use):
+        if isinstance(outer, (cst.If, cst.While, cst.IfExp)):
+            tested = module.inside(use, outer.test)
+            return tested and not (isinstance(outer, cst.IfExp) and handlers.is_neutral(outer.orelse))
+        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            return False
+    return False
+
+
+def _is_streamed(anatomy: Anatomy, call: cst.Call) -> bool:
+    shown = anatomy.facts.evidence(call.args[0].value, Kind.ARGUMENTS_TEXT)
+    return any("stream" in step.reason or "pieces" in step.reason for fact in shown for step in fact.chain())
+
+
+def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
+    """Whether a value goes into a `tool_use` block: a past call put into another provider's form, that runs nothing."""
+    return any(
+        ex.text(items["type"]) == "tool_use"
+        for outer in anatomy.module.ancestors(use)
+        if isinstance(outer, cst.Dict) and "type" in (items := ex.dict_items(outer))
+    )
+
+
+# -- nothing ----------------------------------------------------------------------------------------------------
+
+
+def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether the call that a model wrote is lost with the error: nothing else is tried, and it would be used."""
+    return (
+        (handling.ending is Ending.DROPS or _is_unread(anatomy, call, handling))
+        and not _ends_in_error(anatomy, call, handling)
+        and not is_tried_otherwise(anatomy, call, handling)
+        and _is_put_to_use(anatomy, call)
+    )
+
+
+def _is_unread(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """`arguments = {}` and `continue`: whether nobody reads the neutral value that a handler puts into a name."""
+    target, function = handling.target, anatomy.module.scope_of[call].function
+    if handling.ending is not Ending.NEUTRAL or not isinstance(target, cst.Name):
+        return False
+    return not handlers.uses_after(anatomy.module, target.value, handling.guard, function.node)
+
+
+def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether a function that gives back what it parses tells of it in the end, if it makes nothing else of the text.
+
+    It raises, or gives words in the place beside it: `return {}, "no JSON"`.
+    """
+    function = anatomy.module.scope_of[handling.guard].function
+    given = [node for node in function.nodes_of(cst.Return) if not handlers.is_neutral(node.value)]
+    ends = anatomy.points(function, [*function.nodes_of(cst.Raise), *filter(_says_words, given)])
+    graph = anatomy.flow(function)
+    start = graph.at(handling.handler)
+    return (
+        bool(ends)
+        and _hands_back(anatomy, call, function)
+        and graph.reaches(start, ends, exceptions=False)
+        and not graph.reaches(start, graph.exit, anatomy.points(function, given), exceptions=False)
+    )
+
+
+def _says_words(given: cst.Return) -> bool:
+    parts = given.value.elements if isinstance(given.value, cst.Tuple) else ()
+    return any(isinstance(part.value, cst.BaseString) and not handlers.is_neutral(part.value) for part in parts)
+
+
+def is_left_out(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
+    """`[... for call in calls if parse(call.arguments) is not None]`: callers pass over the calls that failed."""
+    if not gives_nothing(handling):
+        return False
+    sites = [site.node for site in anatomy.calls.sites[function]]
+    kept = [_keeps_calls(anatomy, site) for site in sites] if _hands_back(anatomy, call, function) else []
+    return (True in kept and False not in kept) or (bool(sites) and all(passes_over(anatomy, site) for site in sites))
+
+
+def gives_nothing(handling: Handling) -> bool:
+    """Whether a handler returns a value that says nothing."""
+    return handling.ending is Ending.NEUTRAL and handling.target is None
+
+
+def passes_over(anatomy: Anatomy, site: cst.Call) -> bool:
+    """`done = run(call)`, `if done is None: continue`: in a loop over calls, the next one comes at once."""
+    module, statement = anatomy.module, anatomy.module.statement(site)
+    if not isinstance(statement, cst.Assign) or ex.inner(statement.value) is not site:
+        return False
+    name, function = ex.dotted(statement.targets[0].target), module.scope_of[site].function
+    loop = next((outer for outer in module.ancestors(site) if isinstance(outer, cst.For)), None)
+    if loop is None or not anatomy.facts.is_kind(loop.target, Kind.CALL):
+        return False
+    tested = module.nodes_inside(loop.body, function, cst.If)
+    return any(_denies(branch.test, name) and _skips(branch) for branch in tested if module.before(statement, branch))
+
+
+def _denies(test: cst.BaseExpression, name: str | None) -> bool:
+    """`not name`, `name is None`, `name == {}`."""
+    test = ex.inner(test)
+    if isinstance(test, cst.UnaryOperation):
+        return isinstance(test.operator, cst.Not) and ex.dotted(test.expression) == name
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    left, operator, right = ex.compared(test)
+    return ex.dotted(left) == name and isinstance(operator, (cst.Is, cst.Equal)) and handlers.is_neutral(right)
+
+
+def _skips(branch: cst.If) -> bool:
+    """Whether a branch goes on to the next element, with no more than a log."""
+    *before, last = _lines(branch.body)
+    return branch.orelse is None and isinstance(last, cst.Continue) and all(map(_is_log, before))
+
+
+def _keeps_calls(anatomy: Anatomy, site: cst.Call) -> bool | None:
+    """Whether a list of tool calls takes those that a call can read, or those that it cannot; None for other calls."""
+    module, keeps = anatomy.module, True
+    here: cst.CSTNode = site
+    for outer in module.ancestors(site):
+        if isinstance(outer, cst.CompIf):
+            loop = module.parent[outer]
+            return keeps if isinstance(loop, cst.CompFor) and Kind.CALLS in anatomy.facts.kinds(loop.iter) else None
+        if isinstance(outer, cst.Comparison):
+            left, operator, right = ex.compared(outer)
+            if left is not here or not handlers.is_neutral(right):
+                return None
+            keeps = isinstance(operator, (cst.IsNot, cst.NotEqual))
+        elif isinstance(outer, cst.UnaryOperation) and isinstance(outer.operator, cst.Not):
+            keeps = not keeps
+        elif not isinstance(outer, cst.BooleanOperation):
+            return None
+        here = outer
+    return None
+
+
+def held_instead(anatomy: Anatomy, call: cst.Call, handling: Handling) -> list[Definition]:
+    """What the name held before that the value was to get, if the way of the error leads to where it is put to use.
+
+    The statement that parses is among them where the call before it left its arguments. None where the way leads by.
+    """
+    function = anatomy.module.scope_of[call].function
+    flow, reaching, parse = anatomy.flow(function), anatomy.reaching(function), anatomy.points(function, [call])
+    handler = handling.handler
+    failed = flow.within(walk(handler.body)) if isinstance(handler, cst.ExceptHandler) else parse
+    for name in _names(anatomy, call):
+        uses = anatomy.points(function, [use for use in _put_to_use(anatomy, call) if use.value == name])
+        bound = {definition.point for definition in reaching.definitions if definition.name == name}
+        if flow.reaches(failed, uses, bound):
+            return list(dict.fromkeys(held for point in parse for held in reaching.at(point, name)))
+    return []
+
+
+def _is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
+    return not _names(anatomy, call) or any(_put_to_use(anatomy, call))
+
+
+def _put_to_use(anatomy: Anatomy, call: cst.Call) -> Iterator[cst.Name]:
+    """Where a parsed value is run or stored; one that is only looked into (a search, a test) loses no call."""
+    module, names = anatomy.module, _names(anatomy, call)
+    for use in module.scope_of[call].function.nodes:
+        if isinstance(use, cst.Name) and use.value in names and not isinstance(module.parent[use], cst.AssignTarget):
+            compared = any(isinstance(outer, cst.Comparison) for outer in module.ancestors(use))
+            if not compared and handlers.flows_on(module, use):
+                yield use
+
+
+def _names(anatomy: Anatomy, call: cst.Call) -> list[str]:
+    """The names that a parsed value is bound to."""
+    statement = anatomy.module.statement(call)
+    if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        return []
+    return [name for target in ex.targets(statement) for name in ex.target_names(target)]

@@ -1,0 +1,278 @@
+"""Parses that may well fail: of a text that still grows, of one of unknown form, or with something else to try next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending, Handling
+from lint_rules.anatomy.values import provenance
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.rules.ignored_json_error import dispatch
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import counted
+from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.walk import walk
+
+_MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A-Za-z]|```json", re.IGNORECASE)
+_LABEL = re.compile(r"\[[A-Z_]{4,}\]")
+_SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
+"""What letters in a pattern do not stand for themselves: classes, names of groups."""
+_MOST_STEPS = 12
+_OF_DICTS = frozenset({"get", "items", "keys", "values", "pop", "setdefault", "update"})
+
+
+def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
+    """Whether the failure of a parse that is handled says nothing of a call that waits for its tool."""
+    return (
+        _is_streaming(anatomy, call, function)
+        or _is_probe(anatomy, call, handling, function)
+        or (
+            provenance.renders_the_past(anatomy, call, function)
+            and not dispatch.runs_chosen(anatomy.facts, call, function)
+        )
+    )
+
+
+def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
+    """A parse that only asks whether text is JSON yet, or which of several forms a model's text has."""
+    if isinstance(anatomy.module.parent.get(call), cst.Expr):
+        return handling.ending is not Ending.DROPS or _falls_through(handling)
+    kinds = anatomy.facts.kinds(call.args[0].value)
+    if Kind.ARGUMENTS_TEXT in kinds or Kind.MODEL_TEXT not in kinds:
+        return False
+    goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS}  # also `{"raw": text}`
+    is_made = dispatch.makes_call_with(anatomy.facts, call, function)
+    if not (is_made if goes_on else handling.ending is Ending.DROPS):
+        return True
+    return not (is_marked(anatomy, call) or is_made) or _is_told_later(anatomy, handling)
+
+
+def _falls_through(handling: Handling) -> bool:
+    """Whether the code after the handler runs on, instead of the next turn of a loop."""
+    return not any(isinstance(n, (cst.Continue, cst.Break, cst.Return)) for n in walk(handling.handler.body)) or (
+        isinstance(handling.handler, cst.With)
+    )
+
+
+# -- calls in a model's text ------------------------------------------------------------------------------------
+
+
+def is_marked(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether what is parsed was told from the rest of a model's text by words: `<tool_call>`, `ACTION:`, `"tool"`.
+
+    It is then a call, and no piece of an answer. Braces, and fences that may hold any code, tell nothing.
+    """
+    return any(_LABEL.search(text) or _MARK.search(_SYNTAX.sub(" ", text)) for text in _telling(anatomy, call))
+
+
+def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
+    """The strings by which a text was cut out, and those that tests around its parse look for in the model's text."""
+    facts, seen = anatomy.facts, set[Slot]()
+    queue = [call.args[0].value]
+    for outer in anatomy.module.ancestors(call):
+        if isinstance(outer, (cst.If, cst.While)):
+            queue += [part for part in walk(outer.test) if isinstance(part, (cst.Comparison, cst.Call))]
+        elif isinstance(outer, cst.For) and _is_text(anatomy, outer.iter):
+            queue.append(outer.iter)
+    while queue:
+        here = queue.pop()
+        for name in provenance.made_from(anatomy, here):
+            slot = facts.slots.of(name)
+            if slot is not None and slot not in seen and len(seen) < _MOST_STEPS:
+                seen.add(slot)
+                queue += facts.assigned(slot)
+        if _is_text(anatomy, here):
+            yield from (said for part in walk(here) for said in _words(anatomy, part))
+
+
+def _words(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
+    """A string, or that of the pattern that a name stands for."""
+    slot = anatomy.facts.slots.of(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
+    for value in [node, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
+        if isinstance(value, cst.Call) and ex.called_name(value) == "compile" and value.args:
+            value = value.args[0].value
+        said = ex.text(value) if isinstance(value, cst.BaseString) else None
+        if said is not None:
+            yield said
+
+
+def _is_told_later(anatomy: Anatomy, handling: Handling) -> bool:
+    """Whether something that is no reply is stored behind the parse; in a loop over texts, behind all of them."""
+    module, guard = anatomy.module, handling.guard
+    function = module.scope_of[guard].function
+    loop = next((n for n in module.ancestors(guard) if isinstance(n, cst.For) and _is_text(anatomy, n.iter)), guard)
+    return any(
+        not module.inside(stored.node, loop) and module.before(loop, stored.node) and stored.role != "assistant"
+        for stored in anatomy.transcript.stored(function)
+    )
+
+
+def _is_text(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value is made of a model's text."""
+    return any(isinstance(p, cst.BaseExpression) and Kind.MODEL_TEXT in anatomy.facts.kinds(p) for p in walk(value))
+
+
+# -- text that grows --------------------------------------------------------------------------------------------
+
+
+def _is_streaming(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Text that has just grown, in a loop: a try at each piece is a display of what there is so far."""
+    slot = anatomy.facts.slots.of(call.args[0].value)
+    loop = anatomy.module.loop_around(call)
+    if slot is None or loop is None:
+        return False
+    for node in function.nodes:
+        if isinstance(node, cst.AugAssign) and anatomy.facts.slots.of(node.target) == slot:
+            if anatomy.module.inside(node, loop) and _comes_next(anatomy, node, call, loop):
+                return True
+    return False
+
+
+def _comes_next(anatomy: Anatomy, piece: cst.AugAssign, call: cst.Call, loop: cst.For | cst.While) -> bool:
+    """Whether the try follows the piece in one turn of the loop, and no test of the event stands before it."""
+    blocks = [node for node in anatomy.module.ancestors(piece) if isinstance(node, cst.IndentedBlock)]
+    for block in blocks:
+        if anatomy.module.inside(call, block):
+            return block is blocks[0] or not _tests_the_event(anatomy, call, block, loop)
+        branch = anatomy.module.parent[block]
+        alone = isinstance(branch, cst.If) and branch.orelse is None
+        if not alone or isinstance(anatomy.module.parent[branch], cst.If):
+            return False
+    return False
+
+
+def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop: cst.For | cst.While) -> bool:
+    """Whether an `if` between the block and the parse asks what the event is: it may be the one that ends the text."""
+    events = set(ex.target_names(loop.target)) if isinstance(loop, cst.For) else set()
+    for node in walk(loop.body):
+        if isinstance(node, cst.Assign) and any(
+            isinstance(n, cst.Name) and n.value in events for n in walk(node.value)
+        ):
+            events.update(name for target in node.targets for name in ex.target_names(target.target))
+    events -= {n.value for n in walk(call.args[0].value) if isinstance(n, cst.Name)}  # what the text is kept in
+    for node in anatomy.module.ancestors(call):
+        if node is block:
+            return False
+        if isinstance(node, cst.If) and any(isinstance(n, cst.Name) and n.value in events for n in walk(node.test)):
+            return True
+    return False
+
+
+# -- another way ------------------------------------------------------------------------------------------------
+
+
+def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether something else is tried, or the text itself is kept: `x = json.loads(x)` that fails leaves x as it is."""
+    statement = anatomy.module.statement(call)
+    if _is_taken_for_parsed(anatomy, call, handling):
+        return False
+    if _is_parsed_again(anatomy, call):
+        return True
+    if isinstance(statement, cst.Return) or _text_goes_on(anatomy, call, handling):
+        return True
+    if not isinstance(statement, cst.Assign):
+        return False
+    if _falls_through(handling) and _keeps_its_value(anatomy, statement, call):
+        return True
+    given = call.args[0].value
+    texts = [given, *anatomy.facts.values_of(given)]
+    return any(isinstance(outer, cst.For) and _varies(outer, texts) for outer in anatomy.module.ancestors(call))
+
+
+def _is_parsed_again(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether the calls of the loop that holds a parse are parsed once more behind it: this one only looked at them."""
+    module, function = anatomy.module, anatomy.module.scope_of[call].function
+    slot = anatomy.facts.slots.of(call.args[0].value)
+    given = root_object(slot)[2] if slot is not None and root_object(slot)[0] == "var" else ""
+    loops = (n for n in module.ancestors(call) if isinstance(n, cst.For) and given in ex.target_names(n.target))
+    loop = next(loops, None)
+    name = (ex.dotted(counted(loop.iter)) or "").partition(".")[0] if loop is not None else ""
+    uses = handlers.uses_after(module, name, loop, function.node) if loop is not None and name else ()
+    return any(_is_parsed(anatomy, use, function) for use in uses)
+
+
+def _is_parsed(anatomy: Anatomy, use: cst.Name, function: Scope) -> bool:
+    """Whether a loop over a value parses arguments, or a function of the project that gets it."""
+    for outer in anatomy.module.ancestors(use):
+        if isinstance(outer, cst.For) and anatomy.module.inside(use, outer.iter):
+            return _parses(anatomy, anatomy.module.nodes_inside(outer.body, function, cst.Call))
+        run = body(anatomy, outer) if isinstance(outer, cst.Call) else None
+        if run is not None:
+            return _parses(run[0], run[1].nodes_of(cst.Call))
+    return False
+
+
+def _parses(anatomy: Anatomy, calls: Iterable[cst.CSTNode]) -> bool:
+    given = [
+        c.args[0].value for c in calls if isinstance(c, cst.Call) and c.args and anatomy.facts.decoder(c) is not None
+    ]
+    return any(Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(value) for value in given)
+
+
+def _varies(loop: cst.For, texts: list[cst.BaseExpression]) -> bool:
+    """A loop over repairs: what is parsed is put together anew each time (`text + ending`)."""
+    names = set(ex.target_names(loop.target))
+    return any(
+        isinstance(text, cst.BinaryOperation) and any(isinstance(n, cst.Name) and n.value in names for n in walk(text))
+        for text in texts
+    )
+
+
+def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) -> bool:
+    """`x = json.loads(x)`, `b = b.with_input(json.loads(raw))`: what fails leaves the name with what it had."""
+    target = statement.targets[0].target
+    slot = anatomy.facts.slots.of(target)
+    if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
+        return True
+    return (
+        isinstance(target, cst.Name)
+        and statement.value is not call
+        and any(isinstance(n, cst.Name) and n.value == target.value for n in walk(statement.value))
+    )
+
+
+def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """`x = json.loads(x)` before `tool(**x)`: the text that an error leaves in the name is used as a dict, untested."""
+    module, given, statement = anatomy.module, call.args[0].value, anatomy.module.statement(call)
+    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    if not isinstance(given, cst.Name) or given.value not in {name for t in targets for name in ex.target_names(t)}:
+        return False
+    uses = handlers.uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)
+    if any(ex.called_name(outer) == "isinstance" for use in uses for outer in _calls_with(module, use)):
+        return False
+    return any(_is_used_as_dict(module, use) for use in uses)
+
+
+def _calls_with(module: SourceModule, use: cst.Name) -> Iterator[cst.Call]:
+    """The call that gets a name as an argument."""
+    argument = module.parent[use]
+    call = module.parent[argument] if isinstance(argument, cst.Arg) else None
+    if isinstance(call, cst.Call):
+        yield call
+
+
+def _is_used_as_dict(module: SourceModule, use: cst.Name) -> bool:
+    """`**x`, `x["key"]`, `x.get("key")`, `x.items()`."""
+    parent = module.parent[use]
+    if isinstance(parent, cst.Arg):
+        return parent.star == "**"
+    if isinstance(parent, cst.Subscript):
+        return parent.value is use and ex.key(parent) is not None
+    return isinstance(parent, cst.Attribute) and parent.attr.value in _OF_DICTS
+
+
+def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether the text itself is used further down: what could not be parsed is passed on as it is."""
+    given = call.args[0].value
+    if not isinstance(given, cst.Name) or not _falls_through(handling):
+        return False
+    function = anatomy.module.scope_of[call].function
+    uses = handlers.uses_after(anatomy.module, given.value, handling.guard, function.node)
+    return any(not handlers.shown_only(anatomy.module, use) for use in uses)

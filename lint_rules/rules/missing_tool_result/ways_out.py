@@ -1,0 +1,524 @@
+"""Ways of a function on which a tool call stays without an answer, although the conversation goes on.
+
+Regions where calls wait (`waiting`) have ways out (`unanswered`); each is asked how the conversation goes on behind it
+(`open_ends`). Ways that end the conversation on purpose, and those that other findings own, are left out here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.calls.told import ToldByReply
+from lint_rules.anatomy.messages.growth import begun_anew, grows
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
+from lint_rules.anatomy.rounds.last_rounds import answers_at_last
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
+from lint_rules.obligations.again import Again
+from lint_rules.obligations.failing import Failing, Fault
+from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
+from lint_rules.obligations.unanswered import Escape, Region
+from lint_rules.obligations.waiting import (
+    Asked,
+    Taken,
+    calls_as_arguments,
+    calls_handed_on,
+    calls_in_loops,
+    calls_run,
+    stored_calls,
+)
+from lint_rules.rules.missing_tool_result.held_back import Held, held_back
+from lint_rules.rules.missing_tool_result.takers import Taker, takers
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Kind as Edge
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import truth
+from lint_rules.syntax.walk import walk
+
+_LAST = re.compile(r"terminat|(^|_)end(_|$)|exit|quit|hang_?up|reset|hand_?off|goodbye", re.I)
+"""Words in the names of tools that end a conversation."""
+_DONE = re.compile(r"finish|final|done|complet|submit", re.I)
+"""Words in the names of tools that end what was asked for: in a conversation, the next question follows."""
+
+
+@record
+class WayOut:
+    """At `escape` calls are left open, and the conversation goes on as `how` says."""
+
+    escape: Escape
+    how: str
+
+
+@record
+class Failure:
+    """`failing` may raise while the call is open, at `node` the error ends or leaves, and the conversation goes on.
+
+    `stops`: somebody stops the turn there.
+    """
+
+    node: cst.CSTNode
+    failing: cst.CSTNode
+    how: str
+    stops: bool = False
+
+
+class WaysOut:
+    """The ways out of one function. `loops` are those over calls that it answers."""
+
+    def __init__(self, anatomy: Anatomy, answers: Answers, failing: Failing, function: Scope) -> None:
+        self.anatomy = anatomy
+        self.answers = answers
+        self.function = function
+        self._failing = failing
+        self._is_stopped = False
+        self.ends = OpenEnds(anatomy, answers, function)
+
+    def loops(self) -> Iterator[Taken]:
+        for taken in calls_in_loops(self.anatomy, self.answers, self.function, self.ends):
+            stores = self.ends.stores & taken.region.inside
+            if not stores or taken.region.reached(taken.region.starts, stores) & taken.region.answering:
+                yield taken  # else each call is stored by itself, or again and again: AGL605
+
+    def runs(self) -> Iterator[Taken]:
+        """Other loops, and comprehensions, that run calls of a stored reply before any of them is answered."""
+        yield from calls_run(self.anatomy, self.answers, self._asked, self.ends)
+
+    def handed_on(self) -> Iterator[Taken]:
+        """Calls of stored replies that are picked out, or handed to other functions, and not in a loop here."""
+        yield from calls_handed_on(self.anatomy, self._asked)
+
+    @cached_property
+    def _asked(self) -> list[Asked]:
+        return list(stored_calls(self.anatomy, self.answers, self.function, self.ends))
+
+    @cached_property
+    def held(self) -> list[Held]:
+        """The lists in which answers wait to be stored."""
+        return list(held_back(self.answers, self.ends))
+
+    def kept_back(self) -> Iterator[tuple[Held, WayOut]]:
+        """Ways on which answers are left behind in a list of their own."""
+        for held in self.held:
+            stored = self.ends.is_stored_before(held.made)
+            for escape in held.region.escapes():
+                how = self.ends.go_on(escape.exit, flags=escape.flags, stored=stored)
+                if how is not None and escape.handler is None:
+                    yield held, WayOut(escape, how)
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether a message holds one call at most."""
+        return one_at_a_time(self.anatomy, self.function)
+
+    def skipped(self, taken: Taken) -> Iterator[WayOut]:
+        """Ways on which the call in hand is passed over."""
+        for escape in taken.region.escapes():
+            how = self._after(taken, escape)
+            if how is not None and not self._is_owned(escape):
+                yield WayOut(escape, how)
+
+    def left(self, taken: Taken) -> Iterator[WayOut]:
+        """Ways on which the loop is left while there are calls behind the one in hand."""
+        if taken.loop is None or self.one_at_a_time:
+            return
+        for escape in taken.region.leavings(self.ends.takes_back, lambda: self._are_answered_singly):
+            if escape.test is None or self._picks_one(taken, escape):
+                continue
+            stored = self.ends.is_stored_before(taken.headers)
+            how = self.ends.go_on(
+                escape.exit, taken.region.points, stored=stored, flags=escape.flags, leaving=escape.jump
+            )
+            if how is None and escape.exit is self.ends.graph.exit and self._is_run_for_stored:
+                how = self._asked_by_callers(ended=True)
+            if how is not None and not (how == BROKEN and self._ends_by_tool(escape, taken.loop)):
+                yield WayOut(escape, how)
+
+    @cached_property
+    def _are_answered_singly(self) -> bool:
+        """Whether a call that is put aside is answered by a function of the file that goes through no others."""
+        graph, facts = self.anatomy.calls, self.anatomy.facts
+        below = graph.reachable(self.function)
+        others = [f for f, made in self.answers.made.items() if made and f.kind == "function" and f not in below]
+        reached = {f for other in others for f in graph.reachable(other)} - {self.function}
+        return bool(others) and not any(True for f in reached for _ in call_loops(facts, f))
+
+    def swallowed(self, taken: Taken) -> Iterator[Failure]:
+        """Errors that end in a handler around the loop while the stored call has no answer."""
+        for fault, landed in sorted(self._faults(taken), key=_rarity):
+            handler = landed.statement
+            if handler is not None and (taken.asked is not None or landed not in taken.region.inside):
+                how = self._after_error(fault, landed)
+                if how is not None and (how == REFUSED or not fault.parsing):  # AGL501 reports those that end a turn
+                    yield Failure(handler, fault.cause, how, fault.stops)
+
+    def _after_error(self, fault: Fault, landed: Point) -> str | None:
+        """How the conversation goes on from where an error ends: not with a list of this run that is made anew."""
+        held = self.ends.holding(self.ends.graph.enclosing(fault.node, self.anatomy.module.parent))
+        anew = self._made_anew(held) if len(held) == 1 else frozenset()
+        gone = len(held) == 1 and self.ends.is_gone(next(iter(held)), landed, anew)
+        return self.ends.go_on(landed, anew, surely=True, gone=gone)
+
+    def _made_anew(self, held: set[Slot]) -> frozenset[Point]:
+        """Where one of some lists becomes another one, which has none of its messages."""
+        bound, slots = Again(self.anatomy, self.function).renewed(held, grown=False), self.anatomy.facts.slots
+        values = {p: getattr(p.statement, "value", None) for p in self.ends.graph.points if p in bound}
+        return frozenset(p for p, value in values.items() if value is not None and not slots.names_any(value, held))
+
+    def raised(self, taken: Taken) -> Iterator[tuple[Fault, Taker]]:
+        """Errors that leave the function, with who takes them and goes on with the chat."""
+        asked = set()
+        for fault, landed in sorted(self._faults(taken), key=_rarity):
+            if fault.parsing or landed is not self.ends.graph.raises or fault.kind in asked:
+                continue  # malformed arguments that nobody takes: AGL501 reports them
+            asked.add(fault.kind)
+            if fault.stops and self._is_stopped:
+                continue  # a stop anywhere in the turn is one defect
+            taker = self._server(fault)
+            kept = self.ends.holding(self.ends.graph.enclosing(fault.node, self.anatomy.module.parent))
+            taker = taker or next(takers(self.anatomy, self.answers, fault, self.function, kept), None)
+            if taker is not None:
+                self._is_stopped = self._is_stopped or fault.stops
+                yield fault, taker
+                return
+
+    def _server(self, fault: Fault) -> Taker | None:
+        """The framework that runs this function for each message, stops it, and keeps the chat whatever it raises."""
+        if fault.left or self.ends.go_on(self.ends.graph.exit, surely=True) is None:
+            return None
+        served = self.anatomy.calls.servings.items()
+        takes = {first: how for first, how in served if not fault.stops or (how.stops and first.is_async)}
+        server = next((how for first, how in takes.items() if self._is_kept_beyond(first)), None)
+        if server is None:
+            kept = [name for slot in self.ends.histories if (name := self.ends.keeper(slot)) is not None]
+            says = f"{kept[0]} catches the error, and keeps the history for the next turn" if kept else ""
+            return Taker(self.function.node, says, BROKEN) if kept and not fault.stops else None
+        does = "stops the turn when its user wants that" if fault.stops else "catches the error"
+        return Taker(server.node, f"{server.framework} {does}, and the chat goes on", BROKEN)
+
+    def _faults(self, taken: Taken) -> Iterator[tuple[Fault, Point]]:
+        """What may fail before the call is answered, with where the error lands."""
+        is_stored = self._is_stored(taken)
+        if not is_stored and not self._is_run_for_stored:
+            return
+        waiting = taken.region.unsettled
+        for point in (*waiting, *self._held(taken)):
+            for fault in self._failing.at(taken.hand, point, self.function):
+                if taken.asked is not None and not _is_about_calls(fault, point, taken.asked):
+                    continue
+                if point not in waiting and not fault.left:
+                    continue
+                if not is_stored and (fault.left or not fault.anyway):
+                    continue  # who runs this with the calls is asked itself
+                if fault.left and taken.loop is None and taken.asked is None:
+                    continue  # a comprehension, of which something is yielded, is over by then
+                if fault.left and point in waiting and point not in taken.region.hopeful:
+                    continue  # who reads on finds the call open, too
+                landed, there = fault.landing(self.anatomy.module, self.ends.graph, point, self.ends.mends)
+                if landed is not None:
+                    yield there, landed
+
+    def _held(self, taken: Taken) -> list[Point]:
+        """Where something is yielded while results are there, and wait in a list of their own to be stored."""
+        given = self.function.nodes_of(cst.Yield) if taken.loop is not None else []
+        lists = {slot for point in taken.region.answering for slot in taken.region.grown(point)} if given else set()
+        if not lists:
+            return []
+        later = self.ends.histories - lists
+        stored = (each.node for each in self.ends.stored if each.answers and each.slot in later)
+        ends = self.anatomy.points(self.function, stored)
+        if not ends:
+            return []
+        graph, answered = self.ends.graph, taken.region.answering
+        filled = {slot[2]: True for slot in lists if isinstance(slot, tuple) and slot[0] == "var"}
+        empty: set[tuple[Point, Edge]] = {
+            (point, "false" if outcome else "true")
+            for point in graph.points
+            if (outcome := self.ends.flagged(point.statement, filled)) is not None
+        }
+        here = self.anatomy.points(self.function, given)
+        return [p for p in here if graph.path(answered, p, ends, exceptions=False, closed=empty) is not None]
+
+    def _is_kept_beyond(self, first: Scope) -> bool:
+        """Whether `first` comes here, and a history is there when its run has ended."""
+        keeps = self.anatomy.races.ownership.kept_beyond
+        return any(keeps(first, self.function, slot) for slot in self.ends.histories)
+
+    def as_arguments(self) -> Iterator[tuple[Taken, Escape]]:
+        """Ways on which a function that gets one call, and answers it, does not."""
+        for taken in calls_as_arguments(self.anatomy, self.answers, self.function, self.ends):
+            for escape in taken.region.escapes():
+                if escape.handler is None and not _gives_something(escape):
+                    yield taken, escape
+
+    def _counts_through(self, part: cst.CSTNode) -> bool:
+        """Whether a part of a test stands in `while place < len(calls)`."""
+        ancestors = list(self.anatomy.module.ancestors(part))
+        loop = next((outer for outer in ancestors if isinstance(outer, (cst.While, cst.If))), None)
+        return isinstance(loop, cst.While) and any(
+            isinstance(node, cst.Call) and ex.called_name(node) == "len" for node in (part, *ancestors, *walk(part))
+        )
+
+    def dropped(self) -> Iterator[tuple[cst.CSTNode, WayOut]]:
+        """Ways on which a message that may hold calls is stored, and nobody looks whether it does; with the store."""
+        for asked in self._asked:
+            for escape in asked.region.escapes():
+                if escape.test is None or escape.handler is not None or self._ends_without_tools(escape.test):
+                    continue
+                parts = list(asked.told.undecided(escape.test))
+                about = [part for part in parts if asked.told.mentions(part)]
+                points = self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)
+                if about and not asked.knows(points) and not asked.told.tells(escape.test):
+                    if not (all(map(self._is_of_caller, about)) and self._is_asked_next(asked, points)):
+                        continue  # it may ask whether there are calls
+                if any(self._counts_through(part) for part in about):
+                    continue  # a loop over the places of the calls: its end comes behind the last one
+                how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot, leaving=escape.jump)
+                if how == BROKEN and about == parts and any(True for part in about for _ in _tools(part)):
+                    continue  # a tool that ends the conversation
+                if how is not None:
+                    yield asked.node, WayOut(escape, how)
+
+    def _is_of_caller(self, part: cst.BaseExpression) -> bool:
+        """`goes_on(reply)`, of a function that this one is handed."""
+        slot = self.anatomy.facts.slots.of(part.func) if isinstance(part, cst.Call) else None
+        return slot is not None and is_parameter(slot)
+
+    def _is_asked_next(self, asked: Asked, points: list[Point]) -> bool:
+        """Whether a test is followed at once by one that asks whether there are calls: this one has asked otherwise."""
+        queue, seen = [target for point in points for target, _ in point.successors], set(points)
+        while queue:
+            here = queue.pop()
+            if isinstance(here.statement, (cst.If, cst.While)):
+                return asked.told.outcome(here.statement) is not None
+            if here not in seen and isinstance(here.statement, cst.Assign):
+                seen.add(here)
+                queue += [target for target, kind in here.successors if kind != "exception"]
+        return False
+
+    def cut_off(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, str]]:
+        """Tests of why a reply has ended that pass over its calls where its tokens ran out; with the store, and how."""
+        for asked in self._asked:
+            starts = self.ends.graph.enclosing(asked.node, self.anatomy.module.parent)
+            for test, how in self._passed(starts, asked.region, asked.told, asked.slot):
+                yield asked.node, test, how
+                return
+        for held in self.held:
+            for test, how in self._passed(held.made, held.region, held.told, None):
+                yield held.node, test, how
+                return
+
+    def _passed(
+        self, starts: list[Point], region: Region, told: ToldByReply, into: Slot | None
+    ) -> Iterator[tuple[cst.BaseExpression, str]]:
+        """The tests of a region, which begins behind `starts`, that do so."""
+        flags = told.cut_off
+        if not flags or not self._is_reached(starts, flags):
+            return
+        for point in sorted(region.waiting, key=lambda p: self.anatomy.module.order[p.statement]):  # type: ignore[index]
+            node = point.statement
+            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
+            if outcome is None or not isinstance(node, (cst.If, cst.While)) or told.outcome(node) is outcome:
+                continue
+            for target, kind in point.successors:
+                if kind == ("true" if outcome else "false") and target not in region.settling:
+                    known = flags | region.flags_beside(target.statement)
+                    how = self.ends.go_on(target, region.settling, flags=known, surely=True, into=into)
+                    if how is not None:
+                        yield self._asks_for_that(target, flags) or node.test, how
+
+    def _asks_for_that(self, point: Point, flags: dict[str, bool]) -> cst.BaseExpression | None:
+        """The test, of those that follow each other at a point, that holds for a reply of which `flags` tell."""
+        while isinstance(point.statement, cst.If) and (outcome := truth(point.statement.test, flags)) is not None:
+            if outcome:
+                return point.statement.test
+            point = next(target for target, kind in point.successors if kind == "false")
+        return None
+
+    def _is_reached(self, goals: list[Point], flags: dict[str, bool]) -> bool:
+        """Whether the tests on the way to some points let a reply pass of which `flags` tell."""
+        queue = [self.ends.graph.entry]
+        seen = set(queue)
+        for point in queue:
+            node = point.statement
+            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
+            for target, kind in point.successors:
+                if target not in seen and (kind not in {"true", "false"} or outcome in {None, kind == "true"}):
+                    seen.add(target)
+                    queue.append(target)
+        return not seen.isdisjoint(goals)
+
+    def _ends_without_tools(self, test: cst.BaseExpression) -> bool:
+        """Whether the rounds over a range are over here, and the last one offers no tools: its reply has no calls."""
+        rounds = self.anatomy.round_at.get(self.anatomy.module.parent[test])
+        return isinstance(test, cst.Call) and rounds is not None and answers_at_last(self.anatomy, rounds)
+
+    def _is_stored(self, taken: Taken) -> bool:
+        """Whether this function stores the message with the calls, before the loop."""
+        return taken.asked is not None or (bool(self.ends.stores) and self.ends.is_stored_before(taken.headers))
+
+    @cached_property
+    def _is_run_for_stored(self) -> bool:
+        """Whether this function stores no calls, and one that runs it in this file has stored them by then."""
+        return not self.ends.stores and any(map(self._stores_before, self.anatomy.calls.sites[self.function]))
+
+    def _stores_before(self, site: CallSite) -> bool:
+        ends = OpenEnds(self.anatomy, self.answers, site.caller)
+        return bool(ends.stores) and ends.is_stored_before(self.anatomy.points(site.caller, [site.node]))
+
+    def _after(self, taken: Taken, escape: Escape) -> str | None:
+        """How the conversation goes on once the loop is left: at once, or after the calls behind this one."""
+        ends, region = self.ends, taken.region
+        stored = ends.is_stored_before(taken.headers)
+        if escape.exit not in taken.headers:
+            how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags, leaving=escape.jump)
+            is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
+            return BROKEN if how is None and is_saved else how
+        handed = self._hands_back(taken)
+        for header in taken.headers:
+            for target, kind in header.successors:
+                if kind == "false":
+                    how = ends.go_on(
+                        target, region.points, handed=handed, stored=stored, flags=escape.flags, passing=taken.elsewhere
+                    )
+                    if how is not None:
+                        return how
+        return self._asked_by_callers() if self._is_run_for_stored else None
+
+    def _asked_by_callers(self, *, ended: bool = False) -> str | None:
+        """How the conversation goes on in those that have stored the calls, and have run this function for them.
+
+        `ended`: it has ended before its time, and one that asks what it gives, and then no more, may have learned that.
+        """
+        for site in filter(self._stores_before, self.anatomy.calls.sites[self.function]):
+            ends = OpenEnds(self.anatomy, self.answers, site.caller)
+            points = self.anatomy.points(site.caller, [site.node])
+            if ended and self._may_end(site, ends):
+                continue
+            behind = (target for point in points for target, kind in point.successors if kind != "exception")
+            how = next((how for target in behind if (how := ends.go_on(target, points)) is not None), None)
+            if how is not None:
+                return how
+        return None
+
+    def _may_end(self, site: CallSite, ends: OpenEnds) -> bool:
+        """Whether a test of what a run of this function gives, or sets, decides if the model is asked again."""
+        module, statement = self.anatomy.module, self.anatomy.module.statement(site.node)
+        bound = [statement, *self.function.nodes_of(cst.Assign)]
+        places = (place for node in bound if isinstance(node, cst.Assign) for place in ex.targets(node))
+        told = {ex.source(place) for place in places if isinstance(place, cst.Attribute)}
+        told |= set(ex.target_names(statement.targets[0].target)) if isinstance(statement, cst.Assign) else set()
+        asking = {point for point in ends.graph.points if ends.asks(point)}
+        for point in ends.graph.points:
+            test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
+            parts = [node for node in walk(test) if isinstance(node, cst.BaseExpression)] if test is not None else []
+            if test is not None and (module.inside(site.node, test) or any(ex.dotted(part) in told for part in parts)):
+                sides = [target for target, kind in point.successors if kind in {"true", "false"}]
+                if not all(side in asking or ends.graph.reaches(side, asking, exceptions=False) for side in sides):
+                    return True
+        return False
+
+    def _hands_back(self, taken: Taken) -> bool:
+        """Whether the answers, in their list or one made of it, are given to the caller, and stored nowhere else."""
+        slots = self.anatomy.facts.slots
+        lists = {slot for p in taken.region.answering for slot in taken.region.grown(p)}
+        if any(slot not in lists or made_in(slot) is not self.function for slot in self.ends.histories):
+            return False
+
+        for node in self.function.nodes:
+            if isinstance(node, cst.Assign) and slots.names_any(node.value, lists):
+                lists.update(slot for target in node.targets if (slot := slots.of(target.target)) is not None)
+        given = (node for node in self.function.nodes if isinstance(node, (cst.Return, cst.Yield)))
+        return any(node.value is not None and slots.names_any(node.value, lists) for node in given)
+
+    # -- what speaks against it -------------------------------------------------------------------------------
+
+    def _is_owned(self, escape: Escape) -> bool:
+        """Errors of parsing arguments that are dropped: AGL501 reports them.
+
+        Not where the tool runs there, too, nor where the model is told in a message of another kind.
+        """
+        handler = escape.handler
+        guard = self.anatomy.module.parent.get(handler) if handler is not None else None
+        if not isinstance(guard, cst.Try) or handler is None:
+            return False
+        stored = self.anatomy.transcript.stored(self.function)
+        if any(each.slot in self.ends.histories and self.anatomy.module.inside(each.node, handler) for each in stored):
+            return False
+        facts, calls = self.anatomy.facts, [node for node in walk(guard.body) if isinstance(node, cst.Call)]
+        parses = [
+            node
+            for node in calls
+            if facts.decoder(node) is not None and node.args and facts.is_kind(node.args[0].value, Kind.ARGUMENTS_TEXT)
+        ]
+        runs = (node for node in calls if node not in parses and runs_tool(facts, self.anatomy.transcript, node))
+        return bool(parses) and not any(True for _ in runs)
+
+    def _ends_by_tool(self, escape: Escape, loop: cst.For) -> bool:
+        """Whether the function ends since the model has called one tool: `if call.name == "hang_up": ...; return`."""
+        if not isinstance(escape.jump, cst.Return):
+            return False
+        around = itertools.takewhile(lambda outer: outer is not loop, self.anatomy.module.ancestors(escape.jump))
+        names = [name for outer in around if isinstance(outer, cst.If) for name in _tools(outer.test)]
+        return any(_LAST.search(name) or (_DONE.search(name) and not self._is_turn) for name in names)
+
+    @cached_property
+    def _is_turn(self) -> bool:
+        """Whether the function puts what a user says into a history that is there already."""
+        stored = (s for s in self.anatomy.transcript.stored(self.function) if s.role == "user" and not s.answers)
+        return any(
+            s.slot in self.ends.histories
+            and s.write is not None
+            and grows(self.anatomy, s.write)
+            and not begun_anew(self.anatomy, s.slot, s.write, self.function)
+            for s in stored
+        )
+
+    def _picks_one(self, taken: Taken, escape: Escape) -> bool:
+        """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that.
+
+        Not where the others are answered by the same loop.
+        """
+        test = escape.test
+        if not isinstance(test, cst.Comparison) or not taken.hand.is_part(ex.compared(test)[0]):
+            return False
+        chosen = self.anatomy.module.parent[test]
+        return all(
+            point.statement is not None and self.anatomy.module.inside(point.statement, chosen)
+            for point in taken.region.answering
+        )
+
+
+def _rarity(found: tuple[Fault, Point]) -> tuple[bool, bool]:
+    """What is told of first: a tool that fails, then arguments of another form, then a turn that is stopped."""
+    return found[0].stops, found[0].parsing
+
+
+def _is_about_calls(fault: Fault, point: Point, asked: Asked) -> bool:
+    """Whether what fails behind a stored reply fails where there are calls, and not for the form of what it says."""
+    return not fault.parsing and (not fault.anyway or asked.knows([point]))
+
+
+def _gives_something(escape: Escape) -> bool:
+    """Whether the caller gets something to answer with."""
+    return isinstance(escape.jump, cst.Return) and not handlers.is_neutral(escape.jump.value)
+
+
+def _tools(test: cst.BaseExpression) -> Iterator[str]:
+    """The words with which a test compares something: `calls[0].function.name == "hand_in"`."""
+    for node in walk(test):
+        for shown in (node.left, *(t.comparator for t in node.comparisons)) if isinstance(node, cst.Comparison) else ():
+            for side in (shown, *(e.value for e in getattr(shown, "elements", ()))):
+                if (word := ex.text(side)) is not None:
+                    yield word

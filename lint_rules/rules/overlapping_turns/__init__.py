@@ -1,0 +1,175 @@
+"""# overlapping-turns (AGL102)
+
+## What it does
+Reports a turn of an agent that can start while another turn on the same history still runs: a timer that is armed
+again before the turn, a task or thread for each event, a request handler, a background loop beside what the user
+types; with no lock, queue or busy flag over the *whole* turn.
+
+## Why is this bad
+The messages of both turns land in one history in the order in which they happen to come. A user's message then stands
+between a tool call and its result, and the API refuses the history for good; or the model answers the one turn with
+the results of the other. A lock around each append does not help: it keeps single messages whole, not turns.
+
+## Symptoms
+- the chat breaks when the user writes again before the answer is there
+- the answer is to the question before
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.
+  The following tool_call_ids did not have response messages`
+- Gemini: `Please ensure that function response turn comes immediately after a function call turn.`
+
+## Example
+```python
+class Pilot:
+    def __init__(self, client):
+        self.client = client
+        self.messages = []
+
+    def tick(self):
+        threading.Timer(60, self.tick).start()
+        self.turn("Look around.")
+
+    def turn(self, text):
+        self.messages.append({"role": "user", "content": text})
+        reply = self.client.chat.completions.create(model="gpt-4o", messages=self.messages)
+        self.messages.append(reply.choices[0].message)
+```
+
+## Use instead
+```python
+class Pilot:
+    def __init__(self, client):
+        self.client = client
+        self.messages = []
+        self.running = threading.Lock()
+
+    def tick(self):
+        self.turn("Look around.")
+        threading.Timer(60, self.tick).start()
+
+    def turn(self, text):
+        with self.running:
+            self.messages.append({"role": "user", "content": text})
+            reply = self.client.chat.completions.create(model="gpt-4o", messages=self.messages)
+            self.messages.append(reply.choices[0].message)
+```
+
+## How it decides
+A turn is a function that asks a model (itself, through functions of the file, or through an imported function or class
+of the project) and makes a history longer that outlives it: an attribute, a global, a list that is handed in, an entry
+of a registry that a helper or a class gives (`h = history_of(key)`, `Talk.of(key)`); also by handing it to an imported
+function that does so (`await reply_to(talks[key], text)`). So is what loads a history from a store, asks with it, and
+hands the answer to the store: an object, a module of functions, a library; that both calls mean one table, key, file or
+attribute is seen in their bodies, in whatever file, or else by the object and the key that they are given, or by what
+the first of a chain of calls names (`db.table("talks").insert(row).execute()`); also where what asks loads by itself,
+and its caller stores the answer with its role; where what was loaded is handed down through several functions; and
+where a base class only declares the store. What is kept need not be messages: pairs, lines, one long text, or rows of
+questions and answers are a history, too, if they are sent (not only asked for, to leave something out) and what was
+asked and what was answered both go back to them; also by two functions of which one adds the lines that the other one
+reads. And so is a request that goes on with what the provider keeps: an Assistants thread, a `conversation` or
+`previous_response_id`, a chat object or client of its library, a session of its SDK, the `thread_id` in a LangGraph
+`config`, which a function may give, the `session_id` of an ADK runner. A history that is copied, or stands under a key
+which was just made, is the request's own. Starts are threads, timers, executors, tasks, jobs of schedulers, workers of
+windows, handlers of web servers and bots, and what is handed to who starts it so. Tasks of queues, and functions in a
+cloud, run in processes of their own: of their turns only those overlap whose history lies outside of the program. A
+list that goes along with the function that is started is the one that its keeper goes on with (`Thread(target=answer,
+args=(talks[key], text))`), and what a function is given that defines handlers is one thing for all of their runs (`def
+pages(app, desk)`). Where looplint was given the folder, they may stand in files that import this one, directly or
+through others, or be registered here with an object of a framework that such a file hands over (`listen(app)`); what
+the file with the handlers, or the one that begins the thread or task, sees by itself is reported there. From each start
+the calls are followed until a lock, or a busy flag that is tested and set without an `await` between, keeps runs apart.
+It must decide alone, and be given back: what was seen is no flag, nor when the last message came, nor what a run sets
+before it looks at it. A local flag counts for what its function begins in a loop, if what was begun tells that it is
+over. Two runs of one start overlap when it stands in a loop or runs per event, also a task that a function starts for
+what it is given, if that is called in a loop at whatever distance, is a method that others call, or is handed to a
+library; a handler is reported when its turn stores tool results, or a question and its answer, or the answer to what it
+has loaded before: that one history serves all users is for cross-session-history (AGL103) to report. Two different
+starts must reach one history; or the code that goes on after a start, or a public method beside a turn that comes by
+the clock. On an event loop there must be an `await` within the turn, of more than a coroutine of the project that never
+waits itself; a plain generator of which a response is made (`StreamingResponse(pieces())`) is read in a thread.
+
+Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks that the next one cancels, if they
+do not take themselves out of the register before their turn; tasks and threads whose end the function that starts them
+waits for, on every way to the next (`await`, `join`, `while not task.done()`, the end of a group's or pool's `with`
+block); executors with one worker; objects made for each run, also by a helper, a caller or `Depends`, or by all who
+run a method of them, once each, whoever sees them then; the body of a request; a call that tells by a constant to
+leave the history alone; tasks for hooks, typing signs and single tools. A history that each run begins anew is the
+run's state on a shared agent, and run-state-on-shared-agent (AGL104) reports it.
+
+## Known problems
+Objects of classes from installed packages are known to keep a history only where a table says so. Of one file alone
+(standard input, an editor, flake8) nobody knows who calls it.
+
+## Fix safety
+There is no fix: whether a turn should wait, be dropped, or end the one that runs is for the program to say.
+
+## References
+- OpenAI API reference: an assistant message with `tool_calls` must be followed by tool messages for each call
+- Python documentation, `asyncio.Lock`, `threading.Timer`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.turns import schedules
+from lint_rules.anatomy.turns.common_histories import ServedToAll
+from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.finding import Confidence
+from lint_rules.rules.draft import Draft, Note, beside, started
+from lint_rules.rules.overlapping_turns.overlaps import Overlap, Overlaps
+from lint_rules.syntax.module import Scope
+
+_HELP = "hold one lock from the user's message to the last result, or let one consumer of a queue run all turns"
+_ARM_LATER = "arm the timer when the turn has ended"
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    overlaps = list(Overlaps(anatomy).all())
+    common = ServedToAll(anatomy) if any(map(_of_text, overlaps)) else ()
+    told: set[tuple[Scope, Scope, Slot]] = set()
+    for found in overlaps:
+        same = found.start.function, found.turn.function, found.turn.slot
+        if same in told:
+            continue  # a turn that asks twice is one turn
+        if _of_text(found) and found.turn.slot in common:
+            continue
+        told.add(same)
+        notes = [started(found.start)]
+        if found.start.switch is not None:
+            notes.append(Note(found.start.switch, "this lets several run at a time"))
+        if found.other is not None:
+            notes.append(Note(found.other, f"`{found.entry}` runs a turn, too"))
+        notes.append(Note(found.turn.asks[0], "the model is asked here"))
+        grows = found.turn.there or [(anatomy.module, node) for node in found.turn.grows[:1]]
+        notes += [Note(node, f"`{describe(found.turn.slot)}` grows here", module) for module, node in grows]
+        confidence: Confidence = "medium" if found.start.comes_with_events else "high"
+        cure = _ARM_LATER if found.how == "rearmed" else _HELP
+        yield Draft(found.node, _message(found), cure, beside(found.node, notes), confidence)
+
+
+def _of_text(found: Overlap) -> bool:
+    """Whether requests only mix questions and answers: no tool result is parted from its call."""
+    return found.start.comes_with_events and not found.turn.tools
+
+
+def _message(found: Overlap) -> str:
+    name, history = found.start.function.name, describe(found.turn.slot)
+    if found.how == "rearmed":
+        return (
+            f"`{name}` is started again before its turn runs: a turn that takes longer overlaps the next in `{history}`"
+        )
+    if found.how == "many" and found.start.comes_with_events:
+        return f"`{name}` runs a turn for each request on `{history}`, and nothing keeps turns apart: {_harm(found)}"
+    if found.how == "many":
+        return f"`{name}` is started while an earlier turn on `{history}` may still run: {_harm(found)}"
+    turn = found.turn.function.name
+    return f"`{turn}` can run for `{name}` and for `{found.entry}` at once on `{history}`: {_harm(found)}"
+
+
+def _harm(found: Overlap) -> str:
+    if found.turn.tools:
+        return schedules.PARTED
+    if found.turn.kept:
+        return schedules.KEPT
+    return schedules.STALE if found.turn.loaded else schedules.MIXED

@@ -1,0 +1,147 @@
+"""# signature-without-values (AGL404)
+
+## What it does
+Reports a repeat guard whose key is made of the tool's name, or of that and the names of its arguments, while the
+values of the arguments are left out.
+
+## Why is this bad
+`read(page=13)` and `read(page=88)` are two calls, and look like one. The guard takes steady work with one tool for
+going round in circles: it ends the run, or keeps back a result that the model needs.
+
+## Symptoms
+- reading the next page ends the run as a repeat
+- the run is stopped as a repeat, although the arguments differ
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    last, alike = None, 0
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        signature = [(call.name, sorted(call.input)) for call in calls]
+        alike = alike + 1 if signature == last else 1
+        last = signature
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+        if alike == 4:
+            raise RuntimeError("the model repeats itself")
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    last, alike = None, 0
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        signature = [(call.name, call.input) for call in calls]
+        alike = alike + 1 if signature == last else 1
+        last = signature
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+        if alike == 4:
+            raise RuntimeError("the model repeats itself")
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## How it decides
+The key must come from tool calls, and be compared with what an earlier round left behind. Names of arguments in a key
+(`sorted(args)`, `args.keys()`, a comprehension over the keys) are reported in every comparison, set, dict or count.
+Names of tools alone are reported only where two rounds are compared for equality, and the outcome does something; a
+count per tool, a set of tools that were used, and headings by tool are silent. Where the arguments are compared
+elsewhere in the same function, or something on the way is made in another file, the rule is silent.
+
+## Known problems
+A run that must not use one tool twice in a row on purpose looks the same; write a comment and `# noqa: AGL404`.
+
+## Fix safety
+Unsafe: where the names are taken in one place, they give way to `json.dumps(args, sort_keys=True, default=str)`: what
+`default` makes of values that JSON does not know may differ for equal ones. Keys of tool names alone have no fix.
+
+## References
+- Anthropic API reference: a `tool_use` block has a `name` and an `input`; both together say what is asked for
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.guards import outcomes
+from lint_rules.anatomy.guards.call_parts import ARGUMENTS, Part
+from lint_rules.anatomy.guards.guards import Guard
+from lint_rules.anatomy.guards.signatures import Made
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.signature_without_values.fixes import repair
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
+
+_HELP = "put the values in: `(call.name, args)` with parsed arguments, or their text with sorted keys"
+_OTHER = frozenset(Part) - {Part.NAME, Part.FIELDS}
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    told: set[cst.CSTNode] = set()
+    guards = anatomy.guards.all
+    complete = {guard.function for guard in guards if guard.parts & (ARGUMENTS | {Part.WHOLE})}
+    for guard in guards:
+        if not guard.carried or guard.parts & _OTHER or guard.key.opaque or guard.kept.opaque:
+            continue
+        if guard.function in complete:
+            continue
+        fields = [*guard.key.of(Part.FIELDS), *guard.kept.of(Part.FIELDS)]
+        if fields:
+            nodes = {made.node for made in fields}
+            if told.isdisjoint(nodes):
+                yield _of_fields(anatomy, guard, fields)
+            told |= nodes
+        elif (
+            guard.how == "equal"
+            and not _beside_another(anatomy, guard)
+            and outcomes.does_something(anatomy, guard)
+            and guard.function.node not in told
+        ):
+            told.add(guard.function.node)
+            yield _of_names(guard)
+
+
+def _beside_another(anatomy: Anatomy, guard: Guard) -> bool:
+    """`name == last_name and result == last_result`: more than the name is compared."""
+    above = anatomy.module.parent.get(guard.node)
+    while isinstance(above, cst.BooleanOperation):
+        for inside in walk(above):
+            if isinstance(inside, cst.Comparison) and inside is not guard.node:
+                if not isinstance(inside.comparisons[0].operator, (cst.Is, cst.IsNot)):
+                    return True
+        above = anatomy.module.parent.get(above)
+    return False
+
+
+def _of_fields(anatomy: Anatomy, guard: Guard, fields: list[Made]) -> Draft:
+    made = fields[0]
+    message = (
+        f"`{ex.source(made.node, 40)}` leaves the values of the arguments out: calls of one tool with other values"
+        " pass for the same"
+    )
+    inside = anatomy.module.inside(made.node, guard.node)
+    notes = () if inside else (Note(guard.node, "it is compared here"),)
+    return Draft(made.node, message, _HELP, notes, fix=repair(anatomy, fields))
+
+
+def _of_names(guard: Guard) -> Draft:
+    message = (
+        f"`{ex.source(guard.node, 50)}` compares names of tools only: calls of one tool with other arguments pass for"
+        " a repeat"
+    )
+    name = guard.key.of(Part.NAME)[0]
+    return Draft(guard.node, message, _HELP, (Note(name.node, "only the name is taken of the call"),))

@@ -1,0 +1,115 @@
+"""# stop-without-answer (AGL308)
+
+## What it does
+Reports a stop in the middle of a round that gives the text of a reply as the answer although this reply asks for tools.
+
+## Why is this bad
+A reply that asks for tools mostly has no text, or a few words on what it is about to do. Whoever waits for the answer
+gets nothing, or a stock phrase ("Done."), and cannot know that the work was cut off, nor why.
+
+## Symptoms
+- the answer is empty, or a stock phrase
+- the run stops in the middle of the work, and nothing says why
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    last, alike = None, 0
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        wanted = [(call.function.name, call.function.arguments) for call in message.tool_calls]
+        messages.extend(execute(call) for call in message.tool_calls)
+        alike = alike + 1 if wanted == last else 1
+        last = wanted
+        if alike == 3:
+            return message.content or "Done."
+    raise RuntimeError("too many rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    last, alike = None, 0
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        wanted = [(call.function.name, call.function.arguments) for call in message.tool_calls]
+        messages.extend(execute(call) for call in message.tool_calls)
+        alike = alike + 1 if wanted == last else 1
+        last = wanted
+        if alike == 3:
+            closing = client.chat.completions.create(model="gpt-5", messages=messages)
+            return closing.choices[0].message.content
+    raise RuntimeError("too many rounds")
+```
+
+## How it decides
+In a loop of rounds it looks for a `return`, or an assignment right before the `break`, of the reply's own text, at a
+place where a test has shown that the reply asks for tools, and no later one that it asks for none. It is silent where
+the text is tested first, where a model is asked once more, and where the words given instead of an empty text say why
+the agent stopped.
+
+## Known problems
+Tools that end the turn by design, with a reply that always says something, look the same. Text that a loop or a helper
+puts together is not followed.
+
+## Fix safety
+There is no fix: ask once more without tools, or say why it stopped.
+
+## References
+- OpenAI API reference, chat completions: `content` is null where the message has tool calls only
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.stop_without_answer.stops import Stop, stops
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
+
+_REASON = re.compile(
+    r"stop|repeat|limit|loop|max|abort|budget|cancel|interrupt|duplicate|again|fail|error|too (many|long)|stuck"
+    r"|terminat|exceed|halt|give up|gave up|unable|could not",
+    re.IGNORECASE,
+)
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for stop in stops(anatomy):
+        if stop.other is None or not _says_why(anatomy, stop.other):
+            yield _draft(stop)
+
+
+def _says_why(anatomy: Anatomy, other: cst.BaseExpression) -> bool:
+    """Whether the words that stand in for an empty text tell why the agent stopped."""
+    slot = anatomy.facts.slots.of(other)
+    said = [other, *(anatomy.facts.assigned(slot) if slot is not None else ())]
+    texts = [ex.text(part) or "" for part in said]
+    texts += [n.value for part in said for n in walk(part) if isinstance(n, cst.FormattedStringText)]
+    return any(_REASON.search(text) for text in texts) or isinstance(ex.inner(other), cst.Call)
+
+
+def _draft(stop: Stop) -> Draft:
+    text = ex.source(stop.text, 30)
+    else_ = f", or `{ex.source(stop.other, 30)}`" if stop.other is not None else ""
+    message = (
+        f"the turn stops here with `{text}`{else_} as its answer, but this reply asks for tools and mostly has no"
+        " text: the user learns neither the result nor why it ended"
+    )
+    cure = "ask the model once more without tools, or tell the user why the agent stopped"
+    notes = (
+        Note(stop.test, "past this test the reply asks for tools"),
+        Note(stop.loop.asks, "the reply"),
+    )
+    return Draft(stop.node, message, cure, notes)

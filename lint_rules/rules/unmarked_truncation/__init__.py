@@ -1,0 +1,139 @@
+"""# unmarked-truncation (AGL701)
+
+## What it does
+Reports a tool result, the content of a stored message, or a part of a request, that is cut to its first characters,
+with nothing that says so to the model.
+
+## Why is this bad
+The end of an output is where errors, totals and answers stand. The model cannot know that something is missing: it
+takes the head for all there is, and concludes that what it looks for is not there. A bare `...` tells it nothing.
+
+## Symptoms
+- the agent says that something is not there, although it is
+- the model does not see the error at the end of an output
+
+## Example
+```python
+def answer_calls(messages, calls, execute):
+    for call in calls:
+        output = execute(call.function.name, call.function.arguments)
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": output[:2000]})
+```
+
+## Use instead
+```python
+def answer_calls(messages, calls, execute):
+    for call in calls:
+        output = execute(call.function.name, call.function.arguments)
+        if len(output) > 2000:
+            output = f"{output[:1000]}\\n[{len(output) - 2000} characters left out]\\n{output[-1000:]}"
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": output})
+```
+
+## How it decides
+What a message with the result of a tool call says, what is set as the `content` of a stored message, what is put into a
+request, and what a tool gives back, is followed back through names, concatenations, f-strings, `format`, lists that are
+filled, displays, constructors, conditional expressions, functions of the same file, and what their callers hand to
+them. A text that is handed to a function of another file, which says it, asks with it, or puts it into what it gives
+back, counts as what is said there; and so does what a function gives back, where a file that imports it puts that into
+a message or a request, or one thing of the tuple that it gives: words that stand beside it in that file count as well.
+What a class does so with what a method gives, it does with what classes that derive from it put in its place, in any
+file. A function is a tool if a model is told of it by name and description (a dict, a constructor, a decorator, a call
+that gets it and its schema, a class, which may say so when it is asked, and whose methods that are left open by its
+base do the work), if it is offered (`tools=[read]`), run by its name (`TABLE[name](**arguments)`), compares names of
+tools, or gives one of these its result: for all of that the files that import it are looked at as well. A slice from
+the front (`text[:n]`) on that way is reported, unless words in the line next to it, or text of another script right
+behind it, say that, or how much, is missing (elsewhere in the text only such as "truncated": what is said to be first,
+more or limited there may be anything), or words before it, or the key under which it stands, that it is a part
+(`preview`, an excerpt; names say nothing of what is known by what they hold: the text that is cut, dots, the length;
+nor do numbers that count other things), or words stand behind it only where it was cut, whatever they say (`if
+len(text) > n: text = text[:n] + "[snip]"`; not where a stored message is shortened, which is then gone), or the same
+function keeps the end of the text, too. Slices for logs and records of requests, titles (also where the model is asked
+for one, and may answer with a few tokens) and user interfaces are not reported; nor are lists (`results[:5]`), JSON
+text (AGL502), a hash or an id, and what the model itself has written to call the tool. In tools, nor are fewer than 100
+characters, 600 where several texts are put together or an error is handled, the text of an error, or what a process has
+complained of, a length that was asked for (of a function that a tool runs: where that hands on what the model has
+written), and a place that was looked for in the text; in requests, nor are fewer than 1,500 characters, which may be
+enough for what is asked. Where a message is stored beside what the model says, it is there for all that is asked later,
+and what holds for tools holds for it.
+
+## Known problems
+A text that comes through more than two files is not seen. Of who imports a file nothing is known where only this one
+is checked.
+
+## Fix safety
+Unsafe: a note with the number of missing characters is put behind the head, so the text gets longer than the limit by
+that note. There is no fix where something else is put behind it already, or the text should not be evaluated twice.
+
+## References
+- Anthropic, "Writing effective tools for agents": tell the agent that a response was truncated, and what to do next
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.heads import Head, Heads, is_json
+from lint_rules.anatomy.messages.message_texts import MessageText, texts
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.unmarked_truncation.fixes import repair
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
+
+_HELP = (
+    "keep head and tail and say how much is missing between them: "
+    '`f"{text[:n]}\\n[{len(text) - 2 * n} characters left out]\\n{text[-n:]}"`'
+)
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    heads = Heads(anatomy)
+    if next(heads.all(), None) is None:
+        return
+    seen: set[cst.CSTNode] = set()
+    for text in texts(anatomy):
+        for head in heads.within(text.content, text.function, callers=text.tool is None):
+            told = head.marked or (head.noted and not text.changed) or heads.keeps_tail(head)
+            if head.node in seen or told or is_json(anatomy.facts, head):
+                continue
+            if heads.is_told_beside(head) or (text.tool is not None and not heads.is_output(head)):
+                continue
+            if heads.is_label(head) or (text.answers and heads.is_of_call(head)):
+                continue
+            if not (text.answers or text.changed or heads.is_shortened(head, text.content, kept=text.kept)):
+                continue
+            seen.add(head.node)
+            yield _draft(anatomy, text, head)
+
+
+def _draft(anatomy: Anatomy, text: MessageText, head: Head) -> Draft:
+    name = ex.source(head.text, 40)
+    what = "the result of a tool call" if text.answers else "a stored message"
+    if text.asked:
+        what = "what a model is asked"
+    if text.tool is not None:
+        what = f"what the tool `{text.tool}` gives back"
+    message = (
+        f"{what} is cut to the head of `{name}` and dots: the model cannot know how much is missing"
+        if _has_dots(anatomy, head.node)
+        else f"{what} is cut to the head of `{name}`: the model cannot know that its end is missing"
+    )
+    inside = anatomy.module.inside(head.node, text.node)
+    notes = () if inside else (Note(text.node, "given back here" if text.tool else f"{what} gets it here"),)
+    return Draft(head.node, message, _HELP, notes, fix=repair(anatomy, head))
+
+
+def _has_dots(anatomy: Anatomy, head: cst.CSTNode) -> bool:
+    """`text[:n] + "..."`, `f"{text[:n]}..."`."""
+    whole = head
+    for outer in anatomy.module.ancestors(head):
+        if not isinstance(outer, (cst.BinaryOperation, cst.FormattedString, cst.FormattedStringExpression)):
+            break
+        whole = outer
+    return any(
+        isinstance(part, (cst.SimpleString, cst.FormattedStringText)) and ("..." in part.value or "…" in part.value)
+        for part in walk(whole)
+    )

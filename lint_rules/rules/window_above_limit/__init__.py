@@ -1,0 +1,86 @@
+"""# window-above-limit (AGL702)
+
+## What it does
+Reports a floor under what is left of a window: `max(window - reserved, 5)` as the number of messages that are sent.
+
+## Why is this bad
+When the reserved part takes all of the window, the floor sends messages on top of it: the limit is not one, just when
+it would be needed. The request is larger than the window that was set, and the API cuts or refuses it.
+
+## Symptoms
+- the request is larger than the window that was set
+- OpenAI: `This model's maximum context length is 128000 tokens. However, your messages resulted in ... tokens.`
+- Anthropic: `prompt is too long: ... tokens > 200000 maximum`
+
+## Example
+```python
+def request(client, system, notes, history, window=20):
+    pinned = [system, *notes]
+    room = max(window - len(pinned), 5)
+    return client.chat.completions.create(model="gpt-5", messages=pinned + history[-room:])
+```
+
+## Use instead
+```python
+def request(client, system, notes, history, window=20):
+    pinned = [system, *notes]
+    room = max(window - len(pinned), 0)
+    start = max(len(history) - room, 0)
+    return client.chat.completions.create(model="gpt-5", messages=pinned + history[start:])
+```
+
+## How it decides
+The number of messages that a slice of a message history keeps is `max(a - b, k)` with a constant k of 2 or more, or is
+set to such a constant where nothing is left (`if room <= 0: room = 5`, `a - b if a > b else 5`): directly or through
+local names. A floor of 1 is not reported: without the newest message there is no request.
+
+## Known problems
+Numbers of tokens, and windows that another function applies, are not seen.
+
+## Fix safety
+Unsafe: the floor becomes 0, and the slice is counted from the front, as `history[-0:]` would be the whole list. With no
+room left, nothing of the history is sent: whether the newest message has to be, only a person can say. There is no fix
+where the floor is set by a statement of its own.
+
+## References
+- negative-zero-slice (AGL703): why a floor of 0 alone is no cure
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.cuts.cuts import Cut
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.window_above_limit.fixes import repair
+from lint_rules.rules.window_above_limit.floors import Floor, Floors
+from lint_rules.syntax import expressions as ex
+
+_HELP = "let the number be 0 where nothing is left, and count from the front: `history[max(len(history) - n, 0):]`"
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    contents, floors = anatomy.contents, Floors(anatomy)
+    seen: set[cst.CSTNode] = set()
+    for cut in anatomy.cuts:
+        if cut.shape != "tail" or cut.size is None:
+            continue
+        floor = floors.under(cut.size)
+        if floor is None or floor.node in seen or not (contents.history(cut.base) or contents.counted(cut.base)):
+            continue
+        seen.add(floor.node)
+        yield _draft(anatomy, cut, floor)
+
+
+def _draft(anatomy: Anatomy, cut: Cut, floor: Floor) -> Draft:
+    left, least, name = ex.source(floor.left, 40), ex.source(floor.least), ex.source(cut.base, 40)
+    message = (
+        f"where `{left}` leaves no room, {least} messages of `{name}` are sent all the same: the request is larger than"
+        " the window that was set"
+    )
+    inline = anatomy.module.inside(floor.node, cut.node)
+    notes = () if inline else (Note(cut.node, "so many messages are kept here"),)
+    return Draft(floor.node, message, _HELP, notes, fix=repair(anatomy, cut, floor))
