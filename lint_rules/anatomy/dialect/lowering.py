@@ -17,6 +17,14 @@ from lint_rules.program.values import ClassObject, Container, Instance, Value, V
 from lint_rules.syntax.below import blank, walk
 from lint_rules.syntax.word import SAYING, Word
 
+_HELD = {
+    "tool_calls": frozenset({"args", "arguments", "function", "input"}),
+    "choices": frozenset({"delta", "message", "text"}),
+    "candidates": frozenset({"content"}),
+}
+"""What the elements of these have, in every provider's form: tool calls and choices of OpenAI, candidates of Gemini."""
+_OWN = "own {}"
+"""A word that no rule asks for."""
 _LISTS = {"message": "history", SAYING: "history", "call": "calls"}
 
 
@@ -34,6 +42,7 @@ class Lowering:
         """Calls that are statements: nobody looks at what they give."""
         self._made = Made(values, parts.words)
         looks = _LOOKS if parts.words else _CALLS
+        self._known_own: dict[tuple[ClassFrame, str], bool] = {}
         for frame in module.frames:
             if isinstance(frame, ClassFrame):
                 self._class(frame)
@@ -41,6 +50,8 @@ class Lowering:
                 look = looks.get(type(node))
                 if look is not None:
                     look(self, node, frame)
+                if type(node) is ast.Attribute and node.attr in _HELD:
+                    self._own_word(node, frame)
 
     def apply(self) -> bool:
         """Makes the changes; whether there are any."""
@@ -92,6 +103,29 @@ class Lowering:
         named = {found.get(node.attr, node.attr) if found is not None else node.attr for found in known}
         word = named.pop() if len(named) == 1 else node.attr
         self._rename(node, "attr", word, self._means(self._values.of(node, frame)))
+
+    def _own_word(self, node: ast.Attribute, frame: Frame) -> None:
+        """`run.tool_calls`, where that is a log of the program's own: a provider's word, and not what it stands for."""
+        owners = self._values.owners(node, frame)
+        if owners and all(self._is_own(cls, node.attr) for cls in owners):
+            self._rename(node, "attr", _OWN.format(node.attr))
+
+    def _is_own(self, cls: ClassFrame, name: str) -> bool:
+        """Whether what a class of the project, no part of an agent, holds under a provider's word is none either.
+
+        Objects of another class of the project, then, with nothing that the provider's have.
+        """
+        if (cls, name) not in self._known_own:
+            value = self._values.attribute(cls, name)
+            held = [part for thing in value if isinstance(thing, Container) for part in thing.inside]
+            own = [part.cls for part in held if isinstance(part, Instance)]
+            self._known_own[cls, name] = (
+                0 < len(own) == len(held)
+                and self._parts.kind(cls) is None
+                and all(self._parts.kind(each) is None for each in own)
+                and all(_HELD[name].isdisjoint(self._values.fields(each)) for each in own)
+            )
+        return self._known_own[cls, name]
 
     def _name(self, node: ast.Name, frame: Frame) -> None:
         if node.id != frame.self_name and node not in self._changes:
