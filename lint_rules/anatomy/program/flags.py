@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -33,7 +34,7 @@ class Flags:
 
     def taken(self, function: Scope) -> set[Slot]:
         """The places that a function binds, or puts something in: what it may say to others that it is busy by."""
-        return {slot for slot, _ in _taken(self.anatomy, function)}
+        return {claim.slot for claim in _taken(self.anatomy, function)}
 
     def asked(self, test: cst.If | cst.While) -> set[Slot]:
         """The places that a test looks at."""
@@ -77,12 +78,14 @@ class Flags:
         What is ended must be what runs there, or tell it to stop: `self.task.cancel(); self.task = create_task(...)`.
         """
         module, slots = self.anatomy.module, self.anatomy.facts.slots
-        stored = (place for place, here in _stores(module.scope_of[claim].function) if here is claim)
-        flags = {slot for place in stored if (slot := slots.of(place)) is not None}
+        flags: dict[_Claimed, set[Slot]] = {}
+        for each in _taken(self.anatomy, module.scope_of[claim].function):
+            if each.node is claim:
+                flags.setdefault(each.said, set()).add(each.slot)
         apart = any(module.inside(claim, part) != module.inside(node, part) for part in (test, test.body))
         begun = claim if apart and self._is_behind(node, claim) else node
         away = not module.inside(begun, test.body)
-        if not _decides(self.anatomy, test.test, flags, _said(claim), outcome=away):
+        if not any(_decides(self.anatomy, test.test, of, said, outcome=away) for said, of in flags.items()):
             return False
         if _leaves(test) or module.inside(begun, test):
             return True
@@ -111,8 +114,8 @@ def _tests(anatomy: Anatomy, function: Scope) -> Iterator[_Test]:
     """Where a function tests a flag that it takes then, with nothing awaited between."""
     tests = function.nodes_of(cst.If, cst.While)
     taken: dict[Slot, list[cst.CSTNode]] = {}
-    for slot, node in _taken(anatomy, function) if tests else ():
-        taken.setdefault(slot, []).append(node)
+    for claim in _taken(anatomy, function) if tests else ():
+        taken.setdefault(claim.slot, []).append(claim.node)
     for test in tests if taken else ():
         flags = [
             flag for flag in _flags(anatomy, test) if not _sets_first(anatomy, function, test, taken.get(flag, ()))
@@ -300,11 +303,20 @@ def _flags(anatomy: Anatomy, test: cst.If | cst.While) -> Iterator[Slot]:
     yield from _read(anatomy, test.test)
 
 
-def _read(anatomy: Anatomy, asked: cst.BaseExpression) -> Iterator[Slot]:
-    """What an expression looks at, and what is looked at of that: `self.task` of `self.task.done()`."""
+def _read(anatomy: Anatomy, asked: cst.BaseExpression, seen: frozenset[Scope] = frozenset()) -> Iterator[Slot]:
+    """What an expression looks at, and what is looked at of that: `self.task` of `self.task.done()`.
+
+    Of a property, also what that looks at.
+    """
     for node in walk(asked):
         if ex.reads_place(node):
-            slot = anatomy.facts.slots.of(node)
+            slot, getter = anatomy.facts.slots.of(node), anatomy.facts.slots.getter(node)
+            for given in getter.nodes_of(cst.Return) if getter is not None and getter not in seen else ():
+                yield from (
+                    _read(anatomy, given.value, seen | {getter})
+                    if getter is not None and given.value is not None
+                    else ()
+                )
             if slot is not None:
                 yield slot
                 while slot[0] in {"item", "member"}:
@@ -312,15 +324,44 @@ def _read(anatomy: Anatomy, asked: cst.BaseExpression) -> Iterator[Slot]:
                     yield slot
 
 
-def _taken(anatomy: Anatomy, function: Scope) -> Iterator[tuple[Slot, cst.CSTNode]]:
-    """What a function binds, or puts something in; but for its local names, if they tell nobody else."""
+class _Claim(NamedTuple):
+    """What a node binds, or puts something in, and what it says by that."""
+
+    slot: Slot
+    node: cst.CSTNode
+    said: _Claimed
+
+
+@kept
+def _taken(anatomy: Anatomy, function: Scope) -> list[_Claim]:
+    """What a function claims; but by its local names, if they tell nobody else.
+
+    Also by a method of its own object, if that waits for nothing before: `if self.busy: return; self.begin(text)`.
+    """
+    found = list(_taken_here(anatomy, function))
+    for site in anatomy.calls.calls[function] if function.owner is not None else ():
+        base = ex.receiver(site.node)
+        for claim in _taken_here(anatomy, site.callee) if base is not None and anatomy.facts.is_self(base) else ():
+            waits = any(anatomy.module.before(wait, claim.node) for wait in site.callee.waits)
+            if claim.slot[0] == "attr" and _begins(claim) and not waits:
+                found.append(claim._replace(node=site.node))
+    return found
+
+
+def _begins(claim: _Claim) -> bool:
+    """Whether a claim sets a flag, or keeps what was begun: `self.busy = True`, `self.worker = Thread(...)`."""
+    value = ex.inner(claim.node.value) if isinstance(claim.node, cst.Assign) else None
+    return claim.said[0] == "True" or isinstance(value, cst.Call)
+
+
+def _taken_here(anatomy: Anatomy, function: Scope) -> Iterator[_Claim]:
     for place, node in _stores(function):
         slot = anatomy.facts.slots.of(place)
         if slot is None or _is_private(anatomy, slot, function):
             continue
         if _is_of_run(anatomy, slot, function, place):
             continue
-        yield slot, node
+        yield _Claim(slot, node, _said(node))
 
 
 def _is_local(slot: Slot | None, function: Scope) -> bool:

@@ -67,7 +67,14 @@ class Races:
             return start
         where = self.module.scope_of[start.node].function
         alone = self.joins.is_joined(start) or self.joins.follows_its_last(start)
-        return replace(start, many=False) if alone or self.flags.guard(start.node, where) else start
+        return replace(start, many=False) if alone or self._is_kept_back(start.node, where) else start
+
+    def _is_kept_back(self, node: cst.CSTNode, where: Scope, seen: frozenset[Scope] = frozenset()) -> bool:
+        """Whether a busy flag keeps a node from running twice at once: there, or wherever its function is called."""
+        if self.flags.guard(node, where):
+            return True
+        sites = self.graph.sites[where] if not self.graph.references[where] and where not in seen else []
+        return bool(sites) and all(self._is_kept_back(site.node, site.caller, seen | {where}) for site in sites)
 
     @cached_property
     def histories(self) -> list[SharedHistory]:
