@@ -183,7 +183,7 @@ def test_libcst_parses_few_files_with_findings(monkeypatch: pytest.MonkeyPatch) 
     assert len(told) > 0.85 * len(reports) > 100
 
 
-@pytest.mark.parametrize("path", sample(BAD, 4, "both trees"), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", sample(BAD, 8, "both trees"), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_the_same_is_found_in_both_trees(path: Path) -> None:
     """Whether a file is analysed on a bare tree or on libcst's, hangs on what else is found in it."""
     source, options = path.read_bytes(), check.Options(frozenset(BY_CODE))
