@@ -10,6 +10,7 @@ from typing import Any
 
 import libcst as cst
 import pytest
+from sampling import sample
 
 from lint_rules import check, fix
 from lint_rules.fix import Fixed
@@ -94,7 +95,7 @@ def test_fixture_is_fixed_as_stored(path: Path) -> None:
     assert fixed(source, options=of_folder(path)).source.decode() == path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", MENDED, ids=name)
+@pytest.mark.parametrize("path", sample(MENDED, 8, "promise"), ids=name)
 def test_fixes_of_a_fixture_hold_what_they_promise(path: Path) -> None:
     source, options = path.read_bytes(), of_folder(path)
     before = check.check_source(source, "agent.py", options)
@@ -110,7 +111,7 @@ def test_fixes_of_a_fixture_hold_what_they_promise(path: Path) -> None:
         assert (again.source, again.applied) == (result.source, ())
 
 
-@pytest.mark.parametrize("path", BAD, ids=name)
+@pytest.mark.parametrize("path", sample(BAD, 8, "all rules"), ids=name)
 def test_the_fixes_of_all_rules_leave_nothing_to_fix(path: Path) -> None:
     """Those of one rule may let through what those of another stood in the way of."""
     options = check.Options(frozenset(rule.code for rule in FIXABLE))

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from sampling import sample
 from test_fix import KNOWN, MENDED, fixed, name, of_folder
 from test_fix_repairs import ANSWER, LOOP, PARSE
 
@@ -62,7 +63,7 @@ def lost(before: str, after: Fixed) -> Counter[str]:
     return comments(before.encode()) - comments(after.source)
 
 
-@pytest.mark.parametrize("path", MENDED, ids=name)
+@pytest.mark.parametrize("path", sample(MENDED, 8, "around"), ids=name)
 def test_fixes_keep_the_comments_around_statements(path: Path) -> None:
     text, options = path.read_text(encoding="utf-8"), of_folder(path)
     source = commented(text, within=False)
@@ -73,7 +74,7 @@ def test_fixes_keep_the_comments_around_statements(path: Path) -> None:
         assert len(result.applied) == len(fixed(text, options=options).applied)
 
 
-@pytest.mark.parametrize("path", MENDED, ids=name)
+@pytest.mark.parametrize("path", sample(MENDED, 8, "within"), ids=name)
 def test_fixes_keep_the_comments_within_statements_or_are_refused(path: Path) -> None:
     source = commented(path.read_text(encoding="utf-8"), within=True)
     result = fixed(source, options=of_folder(path))

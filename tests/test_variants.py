@@ -1,6 +1,7 @@
 """Rewritten programs do the same as before, and what the linter finds in them does not get less.
 
-LOOPLINT_LONG=1 proves each rewrite with every port and with the scenarios of rules, and measures more fixtures.
+LOOPLINT_HEAVY=1, as in CI, measures more fixtures; LOOPLINT_LONG=1 proves each rewrite with every port and with the
+scenarios of rules, and measures still more.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from sampling import HEAVY
 from variants import REWRITES, ratchet
 from variants.project import Files
 from variants.survival import FIXTURES, SEED, SHARED, Tally, fixtures, read, write
 from variants.words import own_words
 
-HEAVY = os.environ.get("LOOPLINT_LONG") == "1"
+LONG = os.environ.get("LOOPLINT_LONG") == "1"
 ports_are_here = pytest.mark.skipif(
     not (SHARED / "ports").is_dir(), reason="the ports lie beside the project, and do not here"
 )
@@ -203,7 +205,7 @@ def ran(folder: Path, script: str) -> str:
 
 
 @pytest.mark.parametrize("name", REWRITES)
-@pytest.mark.parametrize("seed", [1, 2, 3] if HEAVY else [SEED])
+@pytest.mark.parametrize("seed", [1, 2, 3] if LONG else [SEED])
 def test_a_chat_does_the_same(name: str, seed: int, tmp_path: Path) -> None:
     made = REWRITES[name](CHAT, seed, frozenset())
     assert made is not None
@@ -217,11 +219,11 @@ def test_a_program_of_two_files_does_the_same_with_its_own_words(tmp_path: Path)
     assert printed(made, tmp_path / "after") == printed(PROGRAM, tmp_path / "before")
 
 
-PORTS = sorted((SHARED / "ports").glob("*/*/" if HEAVY else "*/before/"))
+PORTS = sorted((SHARED / "ports").glob("*/*/" if LONG else "*/before/"))
 
 
 @ports_are_here
-@pytest.mark.parametrize("name", REWRITES if HEAVY else ["own_words"])
+@pytest.mark.parametrize("name", REWRITES if LONG else ["own_words"])
 @pytest.mark.parametrize("port", PORTS, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_the_scenario_of_a_port_shows_the_same(port: Path, name: str, tmp_path: Path) -> None:
     made = REWRITES[name](read(port), SEED, frozenset())
@@ -233,7 +235,7 @@ def test_the_scenario_of_a_port_shows_the_same(port: Path, name: str, tmp_path: 
 RULES = sorted(path.parent for path in FIXTURES.glob("*/scenario.py"))
 
 
-@pytest.mark.skipif(not HEAVY, reason="takes minutes: LOOPLINT_LONG=1 runs it")
+@pytest.mark.skipif(not LONG, reason="takes minutes: LOOPLINT_LONG=1 runs it")
 @pytest.mark.parametrize("name", REWRITES)
 @pytest.mark.parametrize("rule", RULES[::4], ids=lambda path: path.name)
 def test_the_scenario_of_a_rule_shows_the_same(rule: Path, name: str, tmp_path: Path) -> None:
@@ -305,12 +307,11 @@ def test_a_new_fixture_is_no_step_back_and_one_that_is_gone_lets_the_figures_be_
     assert not ratchet.same_cases(figures, gone)
 
 
-def test_survival_has_not_fallen() -> None:
-    figures = ratchet.read_figures()
-    for section, tallies in ratchet.sections(heavy=HEAVY).items():
-        fallen = ratchet.check(figures.get(section, {}), tallies)
-        assert not fallen, f"{section}: " + "\n".join(fallen)
-    if not SHARED.is_dir():
-        pytest.skip(
-            "the fixtures survive as before; the ports and the other rewrites lie beside the project, and not here"
-        )
+SECTIONS = ratchet.sections(heavy=HEAVY, long=LONG)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_survival_has_not_fallen(section: str) -> None:
+    if not ratchet.is_here(section):
+        pytest.skip("the ports and the other rewrites lie beside the project, and do not here")
+    assert ratchet.check(ratchet.read_figures().get(section, {}), SECTIONS[section]()) == []

@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import argparse
 import ast
+import io
 import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -50,10 +53,10 @@ def main() -> int:
     parser.add_argument("--axis", action="append", default=[], help="only these values (again for more)")
     parser.add_argument("--keep", type=Path, help="leave the programs here")
     parser.add_argument("--show", action="store_true", help="list what is missed, and the twins that are reported")
-    parser.add_argument("--command", default=f"{sys.executable} -m lint_rules")
+    parser.add_argument("--command", help="another looplint than the one that can be imported")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
-        folder = args.keep or Path(made)
+        folder = (args.keep or Path(made)).absolute()
         for defect in DEFECTS:
             if not args.only or {defect.name, defect.code} & set(args.only):
                 report(defect, folder / defect.name, args)
@@ -94,15 +97,34 @@ def axes(places: Iterator[Place]) -> Counter[str]:
     return Counter(value for place in places for value in place)
 
 
-def paths(folder: Path, code: str, command: str) -> set[str]:
+def paths(folder: Path, code: str, command: str | None) -> set[str]:
     """The files below the folder in which the rule reports something."""
     options = ["--isolated", "--no-cache", "--exit-zero", "--select", code, "--output-format", "json", "."]
-    run = subprocess.run([*command.split(), "check", *options], cwd=folder, capture_output=True, text=True, check=True)
-    findings = json.loads(run.stdout)
+    findings = json.loads(printed(folder, ["check", *options], command))
     for finding in findings:
         if finding["code"] == "AGL000":
             print(f"{finding['path']}: {finding['message']}", file=sys.stderr)
     return {finding["path"] for finding in findings if finding["code"] == code}
+
+
+def printed(folder: Path, options: list[str], command: str | None) -> str:
+    """What looplint says in a folder; in this process, if it is not another one, for most of its time is its start."""
+    if command:
+        return subprocess.run(
+            [*command.split(), *options], cwd=folder, capture_output=True, text=True, check=True
+        ).stdout
+    from lint_rules.cli import main as looplint
+
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        with redirect_stdout(io.StringIO()) as out:
+            left = looplint(options)
+    finally:
+        os.chdir(before)
+    if left:
+        raise RuntimeError(f"looplint left with {left}: {out.getvalue()}")
+    return out.getvalue()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from . import REWRITES, __doc__, survival
-from .ratchet import FIGURES, check, read_figures, same_cases, save_figures, sections
+from .ratchet import FIGURES, check, is_here, read_figures, same_cases, save_figures, sections
 
 
 def main() -> int:
@@ -53,7 +53,10 @@ def show(files: survival.Files, made: survival.Files) -> None:
 
 def update() -> int:
     figures = read_figures()
-    for name, tallies in sections(heavy=os.environ.get("LOOPLINT_LONG") == "1").items():
+    for name, measured in sections(heavy=True, long=os.environ.get("LOOPLINT_LONG") == "1").items():
+        if not is_here(name):
+            continue
+        tallies = measured()
         same = same_cases(figures.get(name, {}), tallies)
         lower = check({rewrite: row for rewrite, row in figures.get(name, {}).items() if rewrite in same}, tallies)
         if lower:

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from . import REWRITES
@@ -65,26 +65,31 @@ def kind_of(line: str) -> str:
 
 
 KINDS = ("bad", "good")
-SAMPLE, MORE = 48, 4
-"""One fixture in so many is drawn for each rewrite, and one in so many where there is time."""
+FEW, SAMPLE, MORE = 144, 48, 4
+"""One fixture in so many is drawn for each rewrite, one in so many in CI, and where there is time."""
+Measure = Callable[[], dict[str, Tally]]
 
 
-def sections(*, heavy: bool) -> dict[str, dict[str, Tally]]:
-    """Every section that can be measured here: its name, and what its rewrites gave."""
-    found = {"fixtures": own(SAMPLE)}
-    agents = ports()
-    if agents:
-        before = [one for one in agents if one.name.endswith("before")]
-        found["ports, before"] = measure({"own_words": before})
-    if SURVIVE.is_file():
-        found["shared rewrites"] = shared(SAMPLE, 8)
-    if heavy:
-        found["more fixtures"] = own(MORE)
-        if agents:
-            found["ports"] = measure(dict.fromkeys(REWRITES, agents))
-        if SURVIVE.is_file():
-            found["more shared rewrites"] = shared(MORE, 4)
+def sections(*, heavy: bool, long: bool) -> dict[str, Measure]:
+    """Every section: its name, and what measures its rewrites."""
+    found: dict[str, Measure] = {
+        "few fixtures": lambda: own(FEW),
+        "ports, before": lambda: measure({"own_words": [one for one in ports() if one.name.endswith("before")]}),
+        "few shared rewrites": lambda: shared(FEW, 8),
+    }
+    if heavy or long:
+        found["fixtures"] = lambda: own(SAMPLE)
+        found["shared rewrites"] = lambda: shared(SAMPLE, 8)
+    if long:
+        found["more fixtures"] = lambda: own(MORE)
+        found["ports"] = lambda: measure(dict.fromkeys(REWRITES, ports()))
+        found["more shared rewrites"] = lambda: shared(MORE, 4)
     return found
+
+
+def is_here(section: str) -> bool:
+    """Whether a section can be measured: the ports and the other rewrites may not lie beside the project."""
+    return section.endswith("fixtures") or (SURVIVE.is_file() and bool(ports()))
 
 
 def own(one_in: int) -> dict[str, Tally]:
