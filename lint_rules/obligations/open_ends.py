@@ -15,6 +15,7 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
@@ -436,23 +437,32 @@ class OpenEnds:
         for site in sites:
             for target, value in self.anatomy.facts.slots.bindings(site.node, owner):
                 if target == slot:
-                    kept = kept or self._is_kept_by(value, site.caller, depth, surely)
+                    kept = kept or self._is_kept_by(value, site, depth, surely)
         return kept
 
-    def _is_kept_by(self, value: cst.BaseExpression, caller: Scope, depth: int, surely: bool) -> bool:
+    def _is_kept_by(self, value: cst.BaseExpression, site: CallSite, depth: int, surely: bool) -> bool:
         for part in ex.alternatives(value):
             if isinstance(part, cst.Call) and ex.called_name(part) in _FRESH:
                 continue
             inside = self.anatomy.facts.slots.of(part)
-            if inside is not None and self.outlives(inside, caller, depth + 1, surely=surely):
+            if inside is not None and self.outlives(inside, site.caller, depth + 1, surely=surely):
                 return True
-            if inside is not None and inside[0] == "var" and self._asked_in_turns(caller):
+            if inside is not None and self._is_handed_again(root_object(inside), site):
                 return True
         return False
 
-    def _asked_in_turns(self, caller: Scope) -> bool:
-        """Whether a caller goes round for the user: `while True: messages.append(input()); run(messages)`."""
-        return any(isinstance(n, cst.Call) and ex.dotted(n.func) == "input" for n in caller.nodes)
+    def _is_handed_again(self, root: Slot, site: CallSite) -> bool:
+        """Whether a caller goes round with an object that it has: `while True: talk.append(input()); run(talk)`."""
+        module = self.anatomy.module
+        for loop in module.ancestors(site.node):
+            if loop is site.caller.node:
+                break
+            if isinstance(loop, (cst.For, cst.While)) and root[0] == "var":
+                bound = module.nodes_inside(loop, site.caller, cst.Assign, cst.AnnAssign, cst.NamedExpr)
+                names = {name for node in bound for target in ex.targets(node) for name in ex.target_names(target)}
+                names |= {*ex.target_names(loop.target)} if isinstance(loop, cst.For) else set()
+                return root[2] not in names
+        return False
 
 
 def _copied(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
