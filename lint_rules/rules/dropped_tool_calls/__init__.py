@@ -94,6 +94,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.rules.dropped_tool_calls.fixes import repair
+from lint_rules.rules.dropped_tool_calls.left_thinking import left_thinking
 from lint_rules.rules.dropped_tool_calls.lost_calls import How, LostCall, lost_calls
 from lint_rules.rules.dropped_tool_calls.lost_thinking import lost_thinking
 
@@ -131,6 +132,11 @@ _THINKING = (
     "the model thinks before it calls a tool, and of its reply the calls are taken and the thinking is not:"
     " the API refuses a turn with calls whose signed thinking is missing"
 )
+_LEFT = (
+    "the model's thinking comes with these calls, and the message is stored without it: on its way from call to call"
+    " the model loses what it had in mind, and some APIs refuse such a turn"
+)
+_TAKE = "store the message of the reply itself, or take over its thinking under the name that it came with"
 _KEEP = "keep the content of the reply as it is, with its thinking blocks and their signatures"
 
 
@@ -142,6 +148,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         yield Draft(copy.node, message, cure, (Note(copy.shows, "such messages have tool calls, or answer them"),))
     for request, switch in lost_thinking(anatomy):
         yield Draft(request, _THINKING, _KEEP, (Note(switch, "thinking is switched on here"),))
+    for made, shows in left_thinking(anatomy):
+        yield Draft(made, _LEFT, _TAKE, (Note(shows, "this tells that there is thinking"),))
 
 
 def _draft(anatomy: Anatomy, lost: LostCall) -> Draft:
