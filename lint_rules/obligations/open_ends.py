@@ -442,7 +442,7 @@ class OpenEnds:
 
     def _is_kept_by(self, value: cst.BaseExpression, site: CallSite, depth: int, surely: bool) -> bool:
         for part in ex.alternatives(value):
-            if isinstance(part, cst.Call) and ex.called_name(part) in _FRESH:
+            if isinstance(part, cst.Call) and (ex.called_name(part) in _FRESH or self._is_begun(part)):
                 continue
             inside = self.anatomy.facts.slots.of(part)
             if inside is not None and self.outlives(inside, site.caller, depth + 1, surely=surely):
@@ -451,6 +451,10 @@ class OpenEnds:
                 return True
         return False
 
+    def _is_begun(self, call: cst.Call) -> bool:
+        """`Talk()`: an object that is made for this run, of nothing that was there."""
+        return not call.args and self.anatomy.facts.slots.constructed(call) is not None
+
     def _is_handed_again(self, root: Slot, site: CallSite) -> bool:
         """Whether a caller goes round with an object that it has: `while True: talk.append(input()); run(talk)`."""
         module = self.anatomy.module
@@ -458,10 +462,9 @@ class OpenEnds:
             if loop is site.caller.node:
                 break
             if isinstance(loop, (cst.For, cst.While)) and root[0] == "var":
-                bound = module.nodes_inside(loop, site.caller, cst.Assign, cst.AnnAssign, cst.NamedExpr)
-                names = {name for node in bound for target in ex.targets(node) for name in ex.target_names(target)}
-                names |= {*ex.target_names(loop.target)} if isinstance(loop, cst.For) else set()
-                return root[2] not in names
+                bound = self.anatomy.reaching(site.caller).by_name.get(root[2], [])
+                places = (each.point.statement for each in bound)
+                return not any(place is not None and module.inside(place, loop) for place in places)
         return False
 
 

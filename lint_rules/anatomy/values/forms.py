@@ -169,7 +169,7 @@ class Forms(Known):
     def _with(self, node: cst.BaseExpression, field: str) -> Iterator[Kinds]:
         """What is known of the values that have the field of which `node` is an element."""
         for owner in self._owners(node, field):
-            yield self.of(owner) if type(owner) is tuple else self._asked(owner)
+            yield self._asked(owner) if isinstance(owner, cst.BaseExpression) else self.of(owner)
 
     def _owners(self, node: cst.BaseExpression, field: str) -> Iterator[cst.BaseExpression | Slot]:
         """The values that have the field of which `node` is an element: each as it is written, or as a place."""

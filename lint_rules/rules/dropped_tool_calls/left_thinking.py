@@ -5,7 +5,7 @@ That a reply has thinking shows who reads it there, or a request that switches i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -27,12 +27,15 @@ _SWITCHES = ("thinking", "enable_thinking", "think", "thinking_config", "reasoni
 _OFF = frozenset({"disabled", "none"})
 
 
-def left_thinking(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
-    """The messages with calls that are stored without thinking, each with what shows that there is some."""
+def left_thinking(anatomy: Anatomy, told: Collection[Scope] = ()) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """The messages with calls that are stored without thinking, each with what shows that there is some.
+
+    Of functions that are `told` of, something else is said.
+    """
     if not any(word in anatomy.module.text for word in ("thinking", "reasoning", "think=")):
         return
     for function in anatomy.module.functions:
-        if function.kind not in {"function", "module"}:
+        if function.kind not in {"function", "module"} or function in told:
             continue
         made = [node for s in anatomy.transcript.stored(function) if (node := _made_anew(anatomy, s)) is not None]
         shows = _shown(anatomy, function) if made else None
@@ -48,7 +51,8 @@ def _made_anew(anatomy: Anatomy, stored: Stored) -> cst.BaseExpression | None:
     if not any(isinstance(part, (cst.Name, cst.Attribute)) for part in walk(message.calls)):
         return None  # an example
     for value in (message.node, *anatomy.facts.values_of(message.node)):
-        items = ex.made_of(ex.inner(value)) if isinstance(ex.inner(value), (cst.Dict, cst.Call)) else {}
+        made = ex.inner(value)
+        items = ex.made_of(made) if isinstance(made, (cst.Dict, cst.Call)) else {}
         whole = [items[key] for key in ("parts", "content") if key in items and items[key] is message.calls]
         if items and not (whole and not _makes_call(whole[0])):
             return value
@@ -57,7 +61,9 @@ def _made_anew(anatomy: Anatomy, stored: Stored) -> cst.BaseExpression | None:
 
 def _makes_call(content: cst.BaseExpression) -> bool:
     """Whether a part of a content is a call that is made here: else the parts stand there as they came."""
-    return any(CALL_WRAPPERS & ex.made_of(part).keys() for part in walk(content) if isinstance(part, (cst.Dict, cst.Call)))
+    return any(
+        CALL_WRAPPERS & ex.made_of(part).keys() for part in walk(content) if isinstance(part, (cst.Dict, cst.Call))
+    )
 
 
 def _shown(anatomy: Anatomy, function: Scope) -> cst.CSTNode | None:
