@@ -39,7 +39,8 @@ def left_thinking(anatomy: Anatomy, told: Collection[Scope] = ()) -> Iterator[tu
             continue
         made = [node for s in anatomy.transcript.stored(function) if (node := _made_anew(anatomy, s)) is not None]
         shows = _shown(anatomy, function) if made else None
-        if shows is not None and not _is_kept(anatomy, function):
+        places = {function, *(anatomy.module.scope_of[node].function for node in made)}
+        if shows is not None and not any(_is_kept(anatomy, place) for place in places):
             yield made[-1], shows  # what was put together before waits in a list
 
 
