@@ -59,6 +59,8 @@ AMBIGUOUS_ENDPOINTS = frozenset({"messages.create", "messages.stream", "response
 """Endpoints other SDKs have too (Twilio's `messages.create(to=...)`): they count only with a model's keyword."""
 IN_CONTENT = frozenset({"messages.create", "messages.stream", "converse", "converse_stream"})
 """Endpoints whose messages have calls and results among the blocks of their content, and not beside it."""
+BLOCKS = frozenset({"content", "parts"})
+"""Where messages of blocks have these. Source: the APIs of Anthropic, Bedrock, Gemini."""
 
 REQUEST_KEYWORDS = frozenset(
     {

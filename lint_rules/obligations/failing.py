@@ -321,7 +321,7 @@ class Failing:
         tool = func.value if isinstance(func, cst.Attribute) else func
         if call.args and type(func) is cst.Name and self._facts.slots.of(func) == hand.slot:
             return True  # no call, but the tool that was found for one
-        if not call.args or hand.is_part(tool):
+        if not call.args or hand.is_part(tool) or ex.member(call) is not None:
             return False
         if isinstance(tool, cst.Name):
             slot = self._facts.slots.of(tool)

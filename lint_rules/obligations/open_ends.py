@@ -15,6 +15,7 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
@@ -436,23 +437,35 @@ class OpenEnds:
         for site in sites:
             for target, value in self.anatomy.facts.slots.bindings(site.node, owner):
                 if target == slot:
-                    kept = kept or self._is_kept_by(value, site.caller, depth, surely)
+                    kept = kept or self._is_kept_by(value, site, depth, surely)
         return kept
 
-    def _is_kept_by(self, value: cst.BaseExpression, caller: Scope, depth: int, surely: bool) -> bool:
+    def _is_kept_by(self, value: cst.BaseExpression, site: CallSite, depth: int, surely: bool) -> bool:
         for part in ex.alternatives(value):
-            if isinstance(part, cst.Call) and ex.called_name(part) in _FRESH:
+            if isinstance(part, cst.Call) and (ex.called_name(part) in _FRESH or self._is_begun(part)):
                 continue
             inside = self.anatomy.facts.slots.of(part)
-            if inside is not None and self.outlives(inside, caller, depth + 1, surely=surely):
+            if inside is not None and self.outlives(inside, site.caller, depth + 1, surely=surely):
                 return True
-            if inside is not None and inside[0] == "var" and self._asked_in_turns(caller):
+            if inside is not None and self._is_handed_again(root_object(inside), site):
                 return True
         return False
 
-    def _asked_in_turns(self, caller: Scope) -> bool:
-        """Whether a caller goes round for the user: `while True: messages.append(input()); run(messages)`."""
-        return any(isinstance(n, cst.Call) and ex.dotted(n.func) == "input" for n in caller.nodes)
+    def _is_begun(self, call: cst.Call) -> bool:
+        """`Talk()`: an object that is made for this run, of nothing that was there."""
+        return not call.args and self.anatomy.facts.slots.constructed(call) is not None
+
+    def _is_handed_again(self, root: Slot, site: CallSite) -> bool:
+        """Whether a caller goes round with an object that it has: `while True: talk.append(input()); run(talk)`."""
+        module = self.anatomy.module
+        for loop in module.ancestors(site.node):
+            if loop is site.caller.node:
+                break
+            if isinstance(loop, (cst.For, cst.While)) and root[0] == "var":
+                bound = self.anatomy.reaching(site.caller).by_name.get(root[2], [])
+                places = (each.point.statement for each in bound)
+                return not any(place is not None and module.inside(place, loop) for place in places)
+        return False
 
 
 def _copied(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

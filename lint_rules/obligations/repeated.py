@@ -14,6 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Loop
@@ -147,7 +148,7 @@ class Repeated:
         told = self._collected(stored)
         if told is None or self._is_chosen(stored, loop, told):
             return False
-        if not any(self._is_reply_in(loop, other, stored) for other in self.places.all):
+        if stored.role != "assistant" and not any(self._is_reply_in(loop, other, stored) for other in self.places.all):
             return False
         avoiding = AnyOf(avoiding, self.again.renewed([told], grown=False), self.again.emptied([told]))
         return any(
@@ -161,13 +162,20 @@ class Repeated:
 
         Not one of what was collected, or of tool calls, as there are in each round.
         """
-        guards = self.again.guards(stored.node, loop)
-        return any(not (self.again.parts(g.test) <= {told} or tells_calls(self.facts, g.test)) for g in guards)
+        tests = [guard.test for guard in self.again.guards(stored.node, loop)]
+        return not all(tells_calls(self.facts, test) or self._is_about(test, told) for test in tests)
+
+    def _is_about(self, test: cst.BaseExpression, told: Slot) -> bool:
+        """Whether a test asks for what was collected, or for calls, and for nothing else: `text or calls`."""
+        others = self.again.parts(test) - {told}
+        return all(Kind.CALLS in self.facts.of(slot) for slot in others)
 
     def _collected(self, stored: Stored) -> Slot | None:
         """The text or list of the function that is all that a message says: `text`, or `"\\n".join(parts)`."""
         content = stored.message.content if stored.message is not None else None
         value = untrimmed(text_of(content)) if content is not None else None
+        if isinstance(value, cst.BooleanOperation) and is_neutral(value.right):  # `text or None`
+            value = value.left
         if isinstance(value, cst.Call) and ex.called_name(value) == "join" and len(value.args) == 1:
             value = value.args[0].value
         slot = self.facts.slots.of(value) if isinstance(value, cst.Name) else None

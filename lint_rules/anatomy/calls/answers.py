@@ -123,7 +123,7 @@ def is_answer(node: cst.CSTNode) -> bool:
         return False
     if _WRAPPERS & keywords.keys():
         return True
-    if ROLES & {_role(keywords.get("role"))}:
+    if _has_role_of_tools(keywords):
         return True
     return bool(words.ANSWERED & keywords.keys()) and bool(_RESULT_KEYS & keywords.keys()) and bool(_HOLDS.search(name))
 
@@ -139,13 +139,18 @@ def _is_maker(name: str) -> bool:
 def _is_answer_dict(items: dict[str, cst.BaseExpression]) -> bool:
     if _WRAPPERS & items.keys():
         return True
-    if _role(items.get("role")) in ROLES:
+    if _has_role_of_tools(items):
         return True
     kind = items.get("type")
     tag = ex.text(kind) if kind is not None else None
     if tag in words.RESULT_TAGS:
         return True
     return bool(words.ANSWERED & items.keys()) and bool(_RESULT_KEYS & items.keys()) and tag is None
+
+
+def _has_role_of_tools(items: dict[str, cst.BaseExpression]) -> bool:
+    """Whether a message is one of a tool: not what only holds parts, each of which answers a call (Gemini)."""
+    return "parts" not in items and _role(items.get("role")) in ROLES
 
 
 def _role(node: cst.BaseExpression | None) -> str | None:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.calls.answers import NO_ANSWER, by_name
-from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -180,7 +180,7 @@ class InHand:
         if not isinstance(value, cst.Call) or is_logging(value):
             return False
         if ex.called_name(value) in _SETTLING:
-            return any(self.hands_on(arg.value) for arg in value.args)
+            return any(self.hands_on(arg.value) for arg in value.args) and self._is_taken_out(ex.receiver(value))
         if NO_ANSWER.match(ex.called_name(value)):
             return False
         return by_name(value) or any(self.hands_on(arg.value) for arg in value.args)
@@ -190,6 +190,19 @@ class InHand:
         if type(node) is not cst.Call or not any(self.hands_on(arg.value) for arg in node.args):
             return False
         return any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in node.args)
+
+    def _is_taken_out(self, listed: cst.BaseExpression | None) -> bool:
+        """Whether anybody may take calls out of a list again: not of one that is only filled, counted and shown."""
+        slot, parent = self.facts.slots.of(listed) if type(listed) is cst.Name else None, self.facts.module.parent
+        for name in self.facts.names.get(slot, ()) if slot is not None else ():
+            outer = parent[name]
+            around = parent.get(parent.get(outer, outer))
+            is_filled = type(outer) is cst.Attribute and outer.attr.value in _SETTLING and type(around) is cst.Expr
+            is_bound = type(outer) is cst.AssignTarget or (type(outer) is cst.AnnAssign and outer.target is name)
+            is_counted = type(outer) is cst.Arg and ex.dotted(getattr(parent[outer], "func", outer)) == "len"
+            if not (is_filled or is_bound or is_counted or shown_only(self.facts.module, name)):
+                return True
+        return type(listed) is not cst.Name
 
     def _answer_like(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.Call) and by_name(node) and self.hands_on(node)

@@ -170,9 +170,10 @@ class StoredCalls:
 
     def _kept(self, way: Way, function: Scope) -> Iterator[Storage]:
         """Runs of a server that wait for all results; chats that store replies; messages read from a history."""
-        asked = way[0][1] if way[0][0] == "call" else None
-        if isinstance(asked, cst.Call) and is_asked_in_session(self._anatomy, asked):
-            yield Storage(way, asked, function, "is kept by the chat session, which waits for the results of all calls")
+        asked = self._asked(way[0])
+        if asked and all(is_asked_in_session(self._anatomy, each) for each in asked):
+            how = "is kept by the chat session, which waits for the results of all calls"
+            yield Storage(way, asked[0], function, how)
             return
         if _ON_SERVER in way:
             for node in function.nodes:
@@ -188,6 +189,19 @@ class StoredCalls:
                 if evidence is not None:
                     yield Storage(way, evidence, function, "is read from the history, where all its calls stand")
                     return
+
+    def _asked(self, root: Slot, depth: int = 0) -> list[cst.Call]:
+        """The calls of which one has given what a way begins with; none where that may be anything else."""
+        if root[0] == "call":
+            return [root[1]]
+        found: list[cst.Call] = []
+        for value in self._anatomy.facts.assigned(root) if root[0] == "var" and depth < _DEEPEST else ():
+            way = self._identity.of(value)
+            asked = self._asked(way[0], depth + 1) if way is not None else []
+            if not asked:
+                return []
+            found += asked
+        return found
 
     def looped_over(self, way: Way) -> cst.For | None:
         """The loop over a history that takes the message of which `way` is the list of calls."""

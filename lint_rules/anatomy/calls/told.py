@@ -251,7 +251,11 @@ class ToldByReply:
                 if inside in self._stored:
                     continue
                 if type(inside) is cst.Call and ex.called_name(inside) not in LOOKING | GROWERS | _GIVING_AGAIN:
-                    if any(self._is_handed(arg.value) for arg in inside.args) and not self._only_reads(inside):
+                    if (
+                        ex.member(inside) is None
+                        and any(self._is_handed(arg.value) for arg in inside.args)
+                        and not self._only_reads(inside)
+                    ):
                         return True
                 elif isinstance(inside, cst.CompFor) and Kind.CALLS in self.anatomy.facts.kinds(inside.iter):
                     if self._runs(inside):

@@ -20,7 +20,7 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, Slots, default_of
-from lint_rules.anatomy.vocabulary import CALL_WRAPPERS, IN_CONTENT
+from lint_rules.anatomy.vocabulary import BLOCKS, CALL_WRAPPERS, IN_CONTENT
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, fields
@@ -382,13 +382,16 @@ class Messages:
         """Whether a message with this content answers calls: its blocks are results."""
         return bool(self._results(content, {}, 0))
 
-    def _has_calls(self, content: cst.BaseExpression) -> bool:
+    def _has_calls(self, content: cst.BaseExpression, within: frozenset[Slot] = frozenset()) -> bool:
         if self.holds_calls(content):
             return True
         whole = all_of(content)
-        for source in [whole] if whole is not content else sources(content):
-            if self._has_calls(source):
-                return True
+        made = [whole] if whole is not content else [*sources(content), *ex.alternatives(content)]
+        slot = self.facts.slots.of(content) if type(content) is cst.Name else None
+        if slot is not None and slot not in within:
+            made, within = [*made, *self.facts.assigned(slot)], within | {slot}
+        if any(self._has_calls(each, within) for each in made if each is not content):
+            return True
         return any(
             Kind.CALL in self.facts.kinds(part) or self.says_call(part) for part, _ in self._elements(content, {}, 0)
         )
@@ -401,7 +404,9 @@ class Messages:
         if self.facts.is_kind(content, Kind.CALLS):
             return True
         pair = ex.member(content)
-        shown = self.facts.evidence(pair[0], Kind.REPLY) if pair is not None and pair[1] == "content" else []
+        shown = self.facts.evidence(pair[0], Kind.REPLY) if pair is not None and pair[1] in BLOCKS else []
+        if pair is not None and pair[1] == "parts":  # of Gemini, as its contents are
+            return bool(shown)
         asked = (self.facts.calls.get(each.root.node) for each in shown if isinstance(each.root.node, cst.Call))
         return any(
             call is not None and call.name in IN_CONTENT and ("tools" in ex.keywords(call.node) or _spreads(call.node))

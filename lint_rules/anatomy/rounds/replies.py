@@ -18,6 +18,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.offers import Offer, offer_of_callers, offers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import BLOCKS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
@@ -52,8 +53,6 @@ _BODIES = frozenset(
 """Methods that give the whole reply in another form, or when its stream has ended."""
 _LOOKERS = frozenset({"len", "bool", "isinstance", "hasattr", "type", "id"})
 _STEPS = 40
-_BLOCKS = frozenset({"content", "parts"})
-"""Where messages of blocks have these. Source: the APIs of Anthropic, Bedrock, Gemini."""
 _AROUND_VALUES = (cst.Call, cst.BaseStatement)
 _ALONE: frozenset[Scope] = frozenset()
 
@@ -254,7 +253,7 @@ class _Reader:
 
     def _is_whole_there(self, element: cst.DictElement, value: cst.CSTNode, way: tuple[str, ...]) -> bool:
         """`{"content": reply.content}` of a reply of blocks: all that it says, and its calls, is in there as it was."""
-        if not way or way[-1] not in _BLOCKS or ex.text(element.key) != way[-1]:
+        if not way or way[-1] not in BLOCKS or ex.text(element.key) != way[-1]:
             return False
         return isinstance(value, cst.BaseExpression) and not self._is_text(value, way)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
 
 import libcst as cst
@@ -140,8 +140,10 @@ class Forms(Known):
         if name in {"message", "delta"} and self._is_one_of(base, "choices"):
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
         whole = self._part_named(base)
-        asked = self._asked(whole).get(Kind.REPLY)
-        if (_is_reply_message(whole, name) and asked is not None) or self._is_content(base, name):
+        asked = self._asked(whole).get(Kind.REPLY) if _is_reply_message(whole, name) else None
+        if asked is None and name == "content":
+            asked = next((known[Kind.REPLY] for known in self._with(base, "candidates") if Kind.REPLY in known), None)
+        if asked is not None:
             told = shown(Kind.REPLY, "is a model's message", asked)
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **told}
         if Kind.REPLY in of and (name in {"content", "text", "output_text"} or self._says(name, of[Kind.REPLY])):
@@ -162,27 +164,27 @@ class Forms(Known):
 
         A content of Gemini has `parts` (Gemini API reference, `Part`), a chat completion `choices` (OpenAI's).
         """
-        if type(node) is cst.Subscript and any(_is_member(part, field) for part in ex.alternatives(node.value)):
-            return True  # `(data.get("choices") or [{}])[0]`
+        return any(True for _ in self._owners(node, field))
+
+    def _with(self, node: cst.BaseExpression, field: str) -> Iterator[Kinds]:
+        """What is known of the values that have the field of which `node` is an element."""
+        for owner in self._owners(node, field):
+            yield self._asked(owner) if isinstance(owner, cst.BaseExpression) else self.of(owner)
+
+    def _owners(self, node: cst.BaseExpression, field: str) -> Iterator[cst.BaseExpression | Slot]:
+        """The values that have the field of which `node` is an element: each as it is written, or as a place."""
         slot = self.slots.of(node)
-        slot = self._elements.get(slot, slot) if slot is not None else None
-        if slot is not None and slot[0] == "item":
-            return self._lies_under(slot[1], field)
-        bound = self.assigned(slot) if slot is not None else []
-        return any(type(ex.inner(value)) is cst.Subscript and self._is_one_of(value, field) for value in bound)
-
-    def _is_content(self, base: cst.BaseExpression, name: str) -> bool:
-        """Gemini's `candidate.content`, in a loop over the candidates of a reply."""
-        listed = self._elements.get(slot) if name == "content" and (slot := self.slots.of(base)) is not None else None
-        under = listed[1] if listed is not None and listed[0] == "item" else None
-        if under is None or under[0] != "member" or under[2] != "candidates":
-            return False
-        return Kind.REPLY in self.of(under[1])
-
-    def _lies_under(self, slot: Slot, field: str) -> bool:
-        if slot[0] == "member":
-            return bool(slot[2] == field)
-        return any(_is_member(part, field) for value in self.assigned(slot) for part in ex.alternatives(value))
+        listed = self._elements.get(slot, slot) if slot is not None else None
+        if type(node) is cst.Subscript:
+            yield from _having(node.value, field)
+        if listed is not None and listed[0] == "item":
+            if listed[1][0] == "member" and listed[1][2] == field:
+                yield listed[1][1]
+            for value in self.assigned(listed[1]):
+                yield from _having(value, field)
+        elif slot is not None:
+            for value in map(ex.inner, self.assigned(slot)):
+                yield from self._owners(value, field) if type(value) is cst.Subscript else ()
 
     def _part_named(self, node: cst.BaseExpression) -> cst.BaseExpression:
         """`reply.get("output")`, of a name for it; where that is a part of another name."""
@@ -356,16 +358,16 @@ def _may_tell(name: str) -> bool:
 
 
 def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:
-    """Gemini's `candidates[i].content`, Bedrock's `["output"]["message"]`, Ollama's `["message"]`."""
-    if name == "message":
-        inside = ex.member(base)
-        return inside is None or inside[1] == "output"
-    if name == "content" and type(base) is cst.Subscript:
-        inside = ex.member(base.value)
-        return inside is not None and inside[1] == "candidates"
-    return False
+    """Bedrock's `["output"]["message"]`, Ollama's `["message"]`."""
+    inside = ex.member(base)
+    return name == "message" and (inside is None or inside[1] == "output")
 
 
-def _is_member(node: cst.BaseExpression, field: str) -> bool:
-    pair = ex.member(node)
-    return pair is not None and pair[1] == field
+def _having(listed: cst.BaseExpression, field: str) -> Iterator[cst.BaseExpression]:
+    """`data` of `(data.get("choices") or [{}])`, `list(data.choices)`: what has a list under a field."""
+    for part in ex.alternatives(listed):
+        pair = ex.member(part)
+        if pair is not None and pair[1] == field:
+            yield pair[0]
+        for source in sources(part):
+            yield from _having(source, field)

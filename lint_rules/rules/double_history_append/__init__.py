@@ -59,7 +59,8 @@ what a flag was set to, holds at the next. Helpers of the file are read with the
 when they go over tool calls, over the pieces of a reply, or come back after a failed request only: a prompt that each
 attempt puts together of the same values is the same prompt. And in rounds, where a reply goes into the same history, a
 message is reported that is nothing but a text or list of the function which the rounds make longer, and which nobody
-begins anew; what stands beside something else may be told again on purpose. What a call hands to an object of a package
+begins anew; so is a reply, beside its calls, to whose text each round adds its own. What stands beside something else
+may be told again on purpose. What a call hands to an object of a package
 is stored in the list of that object with which a model is asked (`talk.add_message(reply)`, `talk.messages`). `@retry`
 functions count when they store what they got before they ask, and so does a function that is called again where its
 request has failed. A list that is added to another, at once or one by one, is reported where it holds all that the

@@ -3,7 +3,7 @@
 ## What it does
 Reports results of tool calls that are stored in the history without the calls they answer: the assistant message is
 rebuilt from its text, stored only when it has text, or not stored at all. Also copies of a whole history that keep
-role and content of each message only.
+role and content of each message only, and messages with calls that have lost what the model thought before them.
 
 ## Why is this bad
 A result needs the call before it. The API refuses the next request with a 400 ("messages with role 'tool' must be a
@@ -69,11 +69,15 @@ stand.
 
 A request that switches thinking on and offers tools is reported when calls are read of its reply, nobody gets the whole
 reply, and nothing there speaks of signatures: the thinking of a turn with calls has to be sent back. A runner of the
-SDK, which runs the tools and keeps the messages, is silent.
+SDK, which runs the tools and keeps the messages, is silent. Reported is also a message with the calls of a reply that
+is made anew, part by part, where the function reads the thinking of that reply (`reasoning_content`, `thinking`, ...),
+or its request asks for some, and puts none under such a name: not where the message of the reply is stored itself, and
+not where the thinking is switched off, or by a value that only the run knows.
 
 ## Known problems
 Functions that get a reply and a history, and are called from another file only, are not judged. Of a model's thinking
-that is put into messages by a store or a converter, nothing is known.
+that is put into messages by a store or a converter, nothing is known. APIs differ in what they do without it: DeepSeek,
+Moonshot, Anthropic and newer models of Gemini refuse such a turn, others let the model think anew.
 
 ## Fix safety
 Unsafe: the message itself is appended where it is a reply's own message; as `model_dump(exclude_none=True)` where
@@ -94,6 +98,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.rules.dropped_tool_calls.fixes import repair
+from lint_rules.rules.dropped_tool_calls.left_thinking import left_thinking
 from lint_rules.rules.dropped_tool_calls.lost_calls import How, LostCall, lost_calls
 from lint_rules.rules.dropped_tool_calls.lost_thinking import lost_thinking
 
@@ -131,6 +136,11 @@ _THINKING = (
     "the model thinks before it calls a tool, and of its reply the calls are taken and the thinking is not:"
     " the API refuses a turn with calls whose signed thinking is missing"
 )
+_LEFT = (
+    "the model's thinking comes with these calls, and the message is stored without it: on its way from call to call"
+    " the model loses what it had in mind, and some APIs refuse such a turn"
+)
+_TAKE = "store the message of the reply itself, or take over its thinking under the name that it came with"
 _KEEP = "keep the content of the reply as it is, with its thinking blocks and their signatures"
 
 
@@ -140,8 +150,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for copy in recasts(anatomy):
         message, cure = _COPIED[copy.results]
         yield Draft(copy.node, message, cure, (Note(copy.shows, "such messages have tool calls, or answer them"),))
+    told = set()
     for request, switch in lost_thinking(anatomy):
+        told.add(anatomy.module.scope_of[request].function)
         yield Draft(request, _THINKING, _KEEP, (Note(switch, "thinking is switched on here"),))
+    for made, shows in left_thinking(anatomy, told):
+        yield Draft(made, _LEFT, _TAKE, (Note(shows, "this tells that there is thinking"),))
 
 
 def _draft(anatomy: Anatomy, lost: LostCall) -> Draft:

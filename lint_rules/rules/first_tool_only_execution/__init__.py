@@ -140,9 +140,19 @@ def _judge(anatomy: Anatomy, pick: Pick, stored: StoredCalls, identity: Identity
         return _converted(pick, loop, rest)
     storage = next(stored.of(pick.way, pick.function), None)
     answer = answered(anatomy, pick.function, pick.uses(anatomy)) if storage is not None else None
-    if storage is None or answer is None or Rest(anatomy, identity, stored, pick, answer).is_seen_to():
+    if storage is None or answer is None or not _comes_to(anatomy, pick, answer):
+        return None
+    if Rest(anatomy, identity, stored, pick, answer).is_seen_to():
         return None
     return _draft(anatomy, pick, storage, answer)
+
+
+def _comes_to(anatomy: Anatomy, pick: Pick, answer: cst.CSTNode) -> bool:
+    """Whether an answer may be made of what was picked: by one name, it may be made of what was there before."""
+    if anatomy.module.scope_of[answer].function is not pick.function:
+        return True
+    picked, made = ({*anatomy.points(pick.function, [node])} for node in (pick.node, answer))
+    return not picked.isdisjoint(made) or anatomy.flow(pick.function).reaches(picked, made)
 
 
 def _draft(anatomy: Anatomy, pick: Pick, storage: Storage, answer: cst.CSTNode) -> Draft:

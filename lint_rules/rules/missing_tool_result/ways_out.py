@@ -380,9 +380,11 @@ class WaysOut:
     def _after(self, taken: Taken, escape: Escape) -> str | None:
         """How the conversation goes on once the loop is left: at once, or after the calls behind this one."""
         ends, region = self.ends, taken.region
-        stored = ends.is_stored_before(taken.headers)
+        stored, passing = ends.is_stored_before(taken.headers), taken.elsewhere | self._moving(taken)
         if escape.exit not in taken.headers:
-            how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags, leaving=escape.jump)
+            how = ends.go_on(
+                escape.exit, region.points, stored=stored, flags=escape.flags, leaving=escape.jump, passing=passing
+            )
             is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
             return BROKEN if how is None and is_saved else how
         handed = self._hands_back(taken)
@@ -390,11 +392,20 @@ class WaysOut:
             for target, kind in header.successors:
                 if kind == "false":
                     how = ends.go_on(
-                        target, region.points, handed=handed, stored=stored, flags=escape.flags, passing=taken.elsewhere
+                        target, region.points, handed=handed, stored=stored, flags=escape.flags, passing=passing
                     )
                     if how is not None:
                         return how
         return self._asked_by_callers() if self._is_run_for_stored else None
+
+    def _moving(self, taken: Taken) -> frozenset[Point]:
+        """Where the answers are stored that the loop has put into a list of their own: those of other calls."""
+        graph, slots, region = self.ends.graph, self.anatomy.facts.slots, taken.region
+        lists = {slot for point in region.answering for slot in region.grown(point)}
+        others = (p for p in graph.points if lists and p not in region.points and self.answers.at(p))
+        lists -= {slot for point in others for slot in region.grown(point)}
+        loops = [loop for loop in self.function.nodes_of(cst.For) if lists and slots.of(loop.iter) in lists]
+        return frozenset(point for loop in loops for point in (*graph.at(loop), *graph.within(walk(loop.body))))
 
     def _asked_by_callers(self, *, ended: bool = False) -> str | None:
         """How the conversation goes on in those that have stored the calls, and have run this function for them.

@@ -1,0 +1,113 @@
+"""Messages with the calls of a reply that are made anew, without the thinking that came with the calls.
+
+That a reply has thinking shows who reads it there, or a request that switches it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.rounds.offers import given_to
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.vocabulary import CALL_WRAPPERS
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_THOUGHT = frozenset(
+    {"reasoning_content", "reasoning_details", "reasoning", "thinking", "thinking_blocks", "thought_signature"}
+)
+"""Where a reply has its thinking. Source: the APIs of DeepSeek, Moonshot, OpenRouter, vLLM, Ollama, Gemini."""
+_SWITCHES = ("thinking", "enable_thinking", "think", "thinking_config", "reasoning")
+"""What a request switches it on with, also in the body beside the parameters that the SDK knows."""
+_OFF = frozenset({"disabled", "none"})
+
+
+def left_thinking(anatomy: Anatomy, told: Collection[Scope] = ()) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """The messages with calls that are stored without thinking, each with what shows that there is some.
+
+    Of functions that are `told` of, something else is said.
+    """
+    if not any(word in anatomy.module.text for word in ("thinking", "reasoning", "think=")):
+        return
+    for function in anatomy.module.functions:
+        if function.kind not in {"function", "module"} or function in told:
+            continue
+        made = [node for s in anatomy.transcript.stored(function) if (node := _made_anew(anatomy, s)) is not None]
+        shows = _shown(anatomy, function) if made else None
+        places = {function, *(anatomy.module.scope_of[node].function for node in made)}
+        if shows is not None and not any(_is_kept(anatomy, place) for place in places):
+            yield made[-1], shows  # what was put together before waits in a list
+
+
+def _made_anew(anatomy: Anatomy, stored: Stored) -> cst.BaseExpression | None:
+    """What makes a message with calls of a reply, part by part; None where it is the reply's own, or may have more."""
+    message = stored.message
+    if message is None or message.role != "assistant" or message.calls is None or message.more:
+        return None
+    if not any(isinstance(part, (cst.Name, cst.Attribute)) for part in walk(message.calls)):
+        return None  # an example
+    for value in (message.node, *anatomy.facts.values_of(message.node)):
+        made = ex.inner(value)
+        items = ex.made_of(made) if isinstance(made, (cst.Dict, cst.Call)) else {}
+        whole = [items[key] for key in ("parts", "content") if key in items and items[key] is message.calls]
+        if items and not (whole and not _makes_call(whole[0])):
+            return value
+    return None
+
+
+def _makes_call(content: cst.BaseExpression) -> bool:
+    """Whether a part of a content is a call that is made here: else the parts stand there as they came."""
+    return any(
+        CALL_WRAPPERS & ex.made_of(part).keys() for part in walk(content) if isinstance(part, (cst.Dict, cst.Call))
+    )
+
+
+def _shown(anatomy: Anatomy, function: Scope) -> cst.CSTNode | None:
+    """What shows that a reply of the function has thinking: it is read there, or was asked for."""
+    for node in function.nodes_of(cst.Attribute, cst.Subscript, cst.Call):
+        pair = ex.member(node)
+        if pair is not None and pair[1] in _THOUGHT and Kind.REPLY in anatomy.facts.kinds(pair[0]):
+            return node
+    for request in anatomy.calls.llm_calls[function]:
+        given = [value for key in _SWITCHES for value in _given(anatomy, request, key)]
+        switch = next((value for value in given if _is_on(value)), None)
+        if switch is not None:
+            return switch
+    return None
+
+
+def _given(anatomy: Anatomy, request: cst.Call, key: str) -> Iterator[cst.BaseExpression]:
+    yield from given_to(anatomy, request, key)
+    for more in given_to(anatomy, request, "extra_body"):
+        yield from (value for name, value in ex.dict_items(more).items() if name == key)
+
+
+def _is_on(value: cst.BaseExpression) -> bool:
+    """`True`, `{"type": "enabled"}`, `ThinkingConfig(thinking_budget=900)`; not what only the run knows."""
+    parts = ex.made_of(value) if isinstance(value, cst.Call) else ex.dict_items(value)
+    if not parts:
+        return ex.dotted(value) == "True"
+    off = any(ex.text(part) in _OFF or ex.integer(part) == 0 for part in parts.values())
+    return not off and ("enabled" not in parts or ex.dotted(parts["enabled"]) == "True")
+
+
+def _is_kept(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function puts thinking under a name of it anywhere but into a request."""
+    requests = set(anatomy.calls.llm_calls[function])
+    for node in function.nodes_of(cst.Dict, cst.Call):
+        asks = node in requests or any(outer in requests for outer in anatomy.module.ancestors(node))
+        if not asks and _THOUGHT & ex.made_of(node).keys() and not _is_switch(node):
+            return True
+    targets = (target for node in function.nodes_of(cst.Assign, cst.AugAssign) for target in ex.targets(node))
+    pairs = (ex.member(target) for target in targets)
+    return any(pair is not None and pair[1] in _THOUGHT for pair in pairs)
+
+
+def _is_switch(node: cst.Dict | cst.Call) -> bool:
+    """The parameters of a request, which are put together before it."""
+    return not {"model", "messages", "tools"}.isdisjoint(ex.made_of(node))
