@@ -46,7 +46,7 @@ _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"
 """Functions that give a length where they are handed, or look up, one."""
 _SAID = frozenset({"content", "output", "text"})
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
-_DEEPEST = 8
+_DEEPEST = 12
 _MOST_STEPS = 3_000
 """Values that are looked at for one question: where texts are put together in more ways, what they are is unknown."""
 _NO_SLOTS: frozenset[Slot] = frozenset()
@@ -225,7 +225,7 @@ class Heads:
 
     def _named(self, node: cst.Name, way: _Way) -> Iterator[Head]:
         slot = self.facts.slots.of(node)
-        if slot is None or slot in way.seen or slot[0] != "var" or slot[1] is not way.function:
+        if slot is None or slot in way.seen or slot[0] != "var" or slot[1].function is not way.function:
             return
         way = way._replace(seen=way.seen | {slot})
         added = [
@@ -235,6 +235,8 @@ class Heads:
         for value in [*self.facts.assigned(slot), *added]:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
             yield from self._find(value, way.told(told)._replace(noted=noted))
+        for listed in self.facts.gone_through(slot):
+            yield from self._put(listed, way)
         for value, place in self.facts.unpacked(slot):
             given = ex.inner(value)
             yield from self._given_by(given, way, place) if isinstance(given, cst.Call) else ()

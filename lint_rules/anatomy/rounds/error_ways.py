@@ -151,7 +151,7 @@ def _answers(anatomy: Anatomy, function: Scope) -> bool:
     )
 
 
-def _gives_on_name(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
+def _gives_on_name(anatomy: Anatomy, node: cst.CSTNode) -> bool:
     """Whether the name of a call is put into something: `{"name": call.function.name, ...}`, `Wish(call.name, ...)`."""
     pair = ex.member(node)
     if pair is None or pair[1] != "name":

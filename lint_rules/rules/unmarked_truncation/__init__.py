@@ -32,8 +32,8 @@ def answer_calls(messages, calls, execute):
 
 ## How it decides
 What a message with the result of a tool call says, what is set as the `content` of a stored message, what is put into a
-request, and what a tool gives back, is followed back through names, concatenations, f-strings, `format`, lists that are
-filled, displays, constructors, conditional expressions, functions of the same file, and what their callers hand to
+request, and what a tool gives back, is followed back through names, concatenations, f-strings, `format`, lists that are filled or gone
+through, displays, constructors, conditional expressions, functions of the same file, and what their callers hand to
 them. A text that is handed to a function of another file, which says it, asks with it, or puts it into what it gives
 back, counts as what is said there; and so does what a function gives back, where a file that imports it puts that into
 a message or a request, or one thing of the tuple that it gives: words that stand beside it in that file count as well.
