@@ -173,12 +173,13 @@ class Heads:
     def _joined(self, whole: cst.BaseExpression, pieces: list[cst.CSTNode], way: _Way) -> Iterator[Head]:
         """What is put together to one text: what words around it, or a number in the text, tell is told of a piece."""
         sizes = [given for given in _measured(whole) if _in_text(self.module.parent, given)]
+        parts = [*map(_as_said, pieces)]
         for at, piece in enumerate(pieces):
             if not isinstance(piece, cst.BaseExpression) or isinstance(piece, cst.SimpleString):
                 continue
             behind = pieces[at + 1] if at + 1 < len(pieces) else None
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
-            told = self._is_told_around([*map(_as_said, pieces)], at) or self._tells_beside(pieces, at)
+            told = self._is_told_around(parts, at) or self._tells_beside(pieces, at)
             known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
             yield from self._find(piece, way.told(known)._replace(noted=noted))
 

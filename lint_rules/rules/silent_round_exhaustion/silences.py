@@ -242,8 +242,10 @@ class _Way:
 
     def _may_ask_how_it_ended(self, branch: cst.If | cst.ExceptHandler) -> bool:
         """Whether something behind the loop may hang on what its rounds have done, not on what was there before."""
-        if self.module.inside(self.loop.node, branch) or not isinstance(branch, cst.If):
-            return not self.module.inside(self.loop.node, branch)
+        if self.module.inside(self.loop.node, branch):
+            return False
+        if not isinstance(branch, cst.If):
+            return True
         read = {node.value for node in walk(branch.test) if isinstance(node, cst.Name)}
         asks = any(isinstance(node, cst.Call) for node in walk(branch.test))
         return asks or self.module.self_name(self.loop.function) in read or any(map(self._is_touched, read))
