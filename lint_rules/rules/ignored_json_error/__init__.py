@@ -68,7 +68,7 @@ all that it makes goes into a list which no round reads. A parser of several att
 end, or gives words beside nothing (`return {}, "no JSON"`). A `None` by which callers leave calls out of their list, or
 go on to the next call, says nothing to the model either.
 Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts the text
-itself where what it says was to go, and nobody asks which of the two it is, or a dict of its own (`{"raw": text}`; or
+itself where what it says was to go, and a tool is run with it unasked, or a dict of its own (`{"raw": text}`; or
 gives the text back so, where it would give back what it has parsed) whose key nothing in the file asks for, nor, where
 the rounds are not in it, in those that import it and what these import; nor one that gives back the default that its
 callers name (`parse(text, default={})`).

@@ -151,9 +151,19 @@ def _text_itself(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.Ba
     names = {*_names(anatomy, call)}
     filled = (node for node in walk(handling.guard.body) if isinstance(node, cst.Assign) and call not in walk(node))
     read = {n for each in filled if names & _read(each.value) for t in each.targets for n in ex.target_names(t.target)}
-    if target.value not in names | read:
+    if target.value not in names | read or not _goes_on(anatomy, call, handling, target.value, line.value):
         return None
-    return line.value if _goes_on(anatomy, call, handling, target.value, line.value) else None
+    uses = handlers.uses_after(
+        anatomy.module, target.value, handling.guard, anatomy.module.scope_of[call].function.node
+    )
+    return line.value if any(_is_worked_with(anatomy.module, use) for use in uses) else None
+
+
+def _is_worked_with(module: SourceModule, use: cst.Name) -> bool:
+    """Whether something comes of a call that gets a value, as such: what is told of an event, or shown, is no run."""
+    given = module.parent[use]
+    call = module.parent[given] if isinstance(given, cst.Arg) else None
+    return isinstance(call, cst.Call) and not module.is_statement(call) and handlers.flows_on(module, use)
 
 
 def _read(value: cst.BaseExpression) -> set[str]:
