@@ -564,7 +564,10 @@ class Heads:
         if isinstance(size, cst.BinaryOperation):
             return self._is_limit(size.left, depth) and self._is_limit(size.right, depth)
         if isinstance(size, cst.Call):
-            return ex.called_name(size) in _BOUNDS
+            chosen = size.args if ex.called_name(size) in {"min", "max"} else ()
+            return ex.called_name(size) in _BOUNDS and all(self._is_limit(arg.value, depth) for arg in chosen)
+        if isinstance(size, (cst.ListComp, cst.GeneratorExp)):  # of places, or of lengths
+            return all(self._is_limit(part, depth) for part in walk(size) if isinstance(part, cst.Call))
         slot = self.facts.slots.of(size) if isinstance(size, cst.Name) else None
         if slot is None or slot[0] != "var" or slot[1].kind == "module" or slot[2] in parameter_names(slot[1]):
             return True
