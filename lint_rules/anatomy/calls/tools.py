@@ -213,9 +213,16 @@ class _Told:
 
     def _answers(self) -> Iterator[tuple[ast.expr, Frame]]:
         """What messages of the module say that answer a call."""
-        for _, frame, items, *_ in _made(self._module, self._module.top):
+        for node, frame, own, args, _ in _made(self._module, self._module.top):
+            items = {**_handed_as_keywords(node, frame), **own}
             if not _IDS.isdisjoint(items) or not _ANSWERS.isdisjoint({_text(items.get(k)) for k in ("role", "type")}):
                 yield from ((items[name], frame) for name in _SAID if name in items)
+            if type(node) is ast.Call and _called(node) in words.RESPONSE_MAKERS:
+                yield from ((value, frame) for value in [*args[1:2], items.get("response")] if value is not None)
+            inside = (
+                _items(value) for key, value in items.items() if key in words.RESPONSES and type(value) is ast.Dict
+            )
+            yield from ((each["response"], frame) for each in inside if "response" in each)
 
     def _runs(self, said: ast.expr, frame: Frame) -> Iterator[tuple[Frame, ast.Call]]:
         """The functions of which a text is the result, or a part of one that no word calls incomplete; by calls."""
@@ -349,13 +356,24 @@ def _bound(node: ast.AST | None, frame: Frame) -> Iterator[Any]:
             yield bound.node
 
 
+def _handed_as_keywords(node: Any, frame: Frame) -> dict[str, ast.expr]:
+    """What a call gets by `**given`, where that is a display."""
+    spread = (keyword.value for keyword in getattr(node, "keywords", ()) if keyword.arg is None)
+    shown = (value for given in spread for value in (given, *_bound(given, frame)) if type(value) is ast.Dict)
+    return {key: value for display in shown for key, value in _items(display).items()}
+
+
+def _called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
+
+
 def _is_of(node: Any, frame: Frame, names: frozenset[str], depth: int) -> bool:
     """Whether a value is what some parameters are, or a part of it, also cleaned up, decoded, or by another name."""
     if type(node) is ast.Name and node.id not in names:
         return depth < _DEEPEST and any(_is_of(value, frame, names, depth + 1) for value in _bound(node, frame))
     if type(node) is ast.Call:
-        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        parts = node.args[:1] if called in _TURNS else [getattr(node.func, "value", node)]
+        parts = node.args[:1] if _called(node) in _TURNS else [getattr(node.func, "value", node)]
         return any(part is not node and _is_of(part, frame, names, depth) for part in parts)
     if type(node) in (ast.BoolOp, ast.IfExp):
         return any(_is_of(part, frame, names, depth) for part in _PARTS[type(node)](node))

@@ -34,6 +34,7 @@ _TEXT_MAKERS = words.TEXT_FUNCTIONS - {
 }  # fmt: skip
 _MARKS = frozenset({"hexdigest", "uuid1", "uuid4", "uuid5", "token_hex", "token_urlsafe"})
 """Functions that give a mark of something: its beginning stands for as much as the whole of it."""
+_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _FENCES = re.compile(r"</?\w[^>]*>|```\w*")
 _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
@@ -45,10 +46,12 @@ _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"
 """Functions that give a length where they are handed, or look up, one."""
 _SAID = frozenset({"content", "output", "text"})
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
-_DEEPEST = 8
+_DEEPEST = 12
 _MOST_STEPS = 3_000
 """Values that are looked at for one question: where texts are put together in more ways, what they are is unknown."""
 _NO_SLOTS: frozenset[Slot] = frozenset()
+_Piece = str | cst.CSTNode
+"""Of what a text is put together: what is said there, or what stands for something."""
 
 
 @record
@@ -168,16 +171,25 @@ class Heads:
                     yield from self._find(inside, further.told(told))
 
     def _joined(self, whole: cst.BaseExpression, pieces: list[cst.CSTNode], way: _Way) -> Iterator[Head]:
-        """What is put together to one text: what its words, or a number in it, tell is told of what stands there."""
-        told = _names_a_part(whole) or any(self._tells(piece, measured=False, beside=False) for piece in pieces)
+        """What is put together to one text: what words around it, or a number in the text, tell is told of a piece."""
         sizes = [given for given in _measured(whole) if _in_text(self.module.parent, given)]
+        parts = [*map(_as_said, pieces)]
         for at, piece in enumerate(pieces):
             if not isinstance(piece, cst.BaseExpression) or isinstance(piece, cst.SimpleString):
                 continue
             behind = pieces[at + 1] if at + 1 < len(pieces) else None
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
-            known = told or _is_foreign(behind) or self._tells_beside(pieces, at) or self._is_made_of(piece, sizes)
+            told = self._is_told_around(parts, at) or self._tells_beside(pieces, at)
+            known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
             yield from self._find(piece, way.told(known)._replace(noted=noted))
+
+    def _is_told_around(self, pieces: list[_Piece], at: int) -> bool:
+        """Whether what stands around a piece says that it is a part, or that something is missing."""
+        said, others = _around(pieces, at)
+        told = words.NAMES_A_PART.search(said) or words.SAYS_IT_IS_CUT.search(said)
+        return told is not None or any(
+            _names_a_part(other) or self._tells(other, measured=False, beside=False) for other in others
+        )
 
     def _tells_beside(self, pieces: list[cst.CSTNode], at: int) -> bool:
         """Whether a piece of a text, or the lines next to it, say that something is missing."""
@@ -214,7 +226,7 @@ class Heads:
 
     def _named(self, node: cst.Name, way: _Way) -> Iterator[Head]:
         slot = self.facts.slots.of(node)
-        if slot is None or slot in way.seen or slot[0] != "var" or slot[1] is not way.function:
+        if slot is None or slot in way.seen or slot[0] != "var" or slot[1].function is not way.function:
             return
         way = way._replace(seen=way.seen | {slot})
         added = [
@@ -224,6 +236,8 @@ class Heads:
         for value in [*self.facts.assigned(slot), *added]:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
             yield from self._find(value, way.told(told)._replace(noted=noted))
+        for listed in self.facts.gone_through(slot):
+            yield from self._put(listed, way)
         for value, place in self.facts.unpacked(slot):
             given = ex.inner(value)
             yield from self._given_by(given, way, place) if isinstance(given, cst.Call) else ()
@@ -305,10 +319,11 @@ class Heads:
             yield from self._put(given[0], way)
         elif name == "format" and base is not None:
             values = self.facts.values_of(base)
-            told = any(_names_a_part(v) or self._tells(v, measured=False, beside=False) for v in [base, *values])
-            told = told or (not values and ex.last_name(base).isupper())  # of another file
-            for arg in node.args:
-                yield from self._find(arg.value, way.told(told))
+            unknown = not values and ex.last_name(base).isupper()  # of another file
+            for place, arg in enumerate(node.args):
+                field = arg.keyword.value if arg.keyword is not None else str(place)
+                told = any(self._is_told_around(*_filled_in(each, field, arg.value)) for each in [base, *values])
+                yield from self._find(arg.value, way.told(unknown or told))
         elif name in _WRAPPERS or self.facts.encoder(node) is not None:
             inside = base if base is not None and name in _WRAPPERS else next(iter(given), None)
             if inside is not None:
@@ -429,11 +444,11 @@ class Heads:
 
     @once(circular=False)
     def _stands_for_a_note(self, node: cst.Name | cst.Attribute) -> bool:
-        """A name of a text that says so, maybe in some cases only; or a constant of another file."""
+        """A name of a line that says so, maybe in some cases only; or a constant of another file."""
         slot = self.facts.slots.of(node)
         values = self.facts.assigned(slot) if slot is not None else []
         parts = [part for value in values for part in ex.alternatives(value)]
-        if any(isinstance(part, _STRINGS) and self._tells(part) for part in parts):
+        if any(isinstance(part, _STRINGS) and _is_one_line(part) and self._tells(part) for part in parts):
             return True
         return not values and ex.last_name(node).isupper()
 
@@ -549,7 +564,10 @@ class Heads:
         if isinstance(size, cst.BinaryOperation):
             return self._is_limit(size.left, depth) and self._is_limit(size.right, depth)
         if isinstance(size, cst.Call):
-            return ex.called_name(size) in _BOUNDS
+            chosen = size.args if ex.called_name(size) in {"min", "max"} else ()
+            return ex.called_name(size) in _BOUNDS and all(self._is_limit(arg.value, depth) for arg in chosen)
+        if isinstance(size, (cst.ListComp, cst.GeneratorExp)):  # of places, or of lengths
+            return all(self._is_limit(part, depth) for part in walk(size) if isinstance(part, cst.Call))
         slot = self.facts.slots.of(size) if isinstance(size, cst.Name) else None
         if slot is None or slot[0] != "var" or slot[1].kind == "module" or slot[2] in parameter_names(slot[1]):
             return True
@@ -697,6 +715,40 @@ def _literal(node: cst.CSTNode) -> str | None:
     return node.value.replace("\\n", "\n") if isinstance(node, cst.FormattedStringText) else None
 
 
+def _as_said(piece: cst.CSTNode) -> _Piece:
+    said = _literal(piece)
+    return piece if said is None else said
+
+
+def _around(pieces: list[_Piece], at: int) -> tuple[str, list[cst.CSTNode]]:
+    """What is said in the paragraph of a piece, in those next to it, and in the first one, which says what is asked.
+
+    The words, and what else stands there.
+    """
+    paragraphs: list[list[_Piece]] = [[]]
+    here = 0
+    for place, piece in enumerate(pieces):
+        first, *others = _EMPTY_LINE.split(piece) if isinstance(piece, str) else [piece]
+        paragraphs[-1].append(first)
+        paragraphs += [[other] for other in others]
+        here = len(paragraphs) - 1 if place == at else here
+    near = [*paragraphs[max(here - 1, 0) : here + 2], *paragraphs[: int(here > 1)]]
+    parts = [part for paragraph in near for part in paragraph]
+    return "\n".join(part for part in parts if isinstance(part, str)), [p for p in parts if not isinstance(p, str)]
+
+
+def _filled_in(template: cst.BaseExpression, field: str, given: cst.BaseExpression) -> tuple[list[_Piece], int]:
+    """What a template is put together from, with what is given for one of its fields, and where that stands."""
+    said = ex.text(template)
+    before, found, behind = said.partition(f"{{{field}}}") if said is not None else ("", "", "")
+    return ([before, given, behind], 1) if found else ([*map(_as_said, _pieces(template))], 0)
+
+
+def _is_one_line(text: cst.BaseExpression) -> bool:
+    """Whether a text is a note, and no page on which there are words of all kinds."""
+    return "\n" not in "".join(_literal(piece) or "" for piece in _pieces(text)).strip()
+
+
 def _line(pieces: list[cst.CSTNode], nearest: int) -> tuple[str, list[cst.CSTNode]]:
     """The words of the line that lies next, and what else stands in it; `nearest`: at which end of a piece that is.
 
@@ -756,7 +808,7 @@ def _put_by(call: cst.Call) -> Iterator[cst.BaseExpression]:
         yield from (element.value for element in given.elements)
 
 
-def _names_a_part(text: cst.BaseExpression) -> bool:
+def _names_a_part(text: cst.CSTNode) -> bool:
     """Whether the words of a text say that what stands in it, or beside it, is a part."""
     said = (part for part in walk(text) if isinstance(part, (cst.FormattedStringText, cst.SimpleString)))
     return any(words.NAMES_A_PART.search(part.value) for part in said)

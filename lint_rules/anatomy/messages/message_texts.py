@@ -230,6 +230,8 @@ def _made(anatomy: Anatomy) -> Iterator[MessageText]:
         if type(node) is cst.Call and any(arg.keyword is not None and arg.keyword.value in _IDS for arg in node.args):
             if "message" in (ex.dotted(node.func) or "").lower():
                 content = ex.argument(node, "content")
+        if content is None and type(node) is cst.Call and ex.called_name(node) in words.RESPONSE_MAKERS:
+            content = anatomy.transcript.messages.dicts.made(node, {}).items.get("response")  # of `**given`
         if content is not None and not _is_only_measured(anatomy, node) and not _is_for_people(anatomy, node):
             yield MessageText(node, content, anatomy.module.scope_of[node].function, True, False)
 

@@ -87,7 +87,7 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> 
         if node in passed_over:
             continue
         if isinstance(node, cst.Raise):
-            return Handling(guard, handler, Ending.RERAISES if _is_generic(node.exc) else Ending.RAISES)
+            return Handling(guard, handler, Ending.RERAISES if _is_generic(node.exc, handler) else Ending.RAISES)
         if isinstance(node, cst.Return):
             if not is_neutral(node.value):
                 return Handling(guard, handler, Ending.TELLS)
@@ -119,10 +119,11 @@ def _always_raises(body: cst.BaseSuite) -> bool:
     return type(last) is cst.Raise
 
 
-def _is_generic(raised: cst.BaseExpression | None) -> bool:
-    """`raise`, and `raise Exception(...)`, which tells callers no more than the error itself."""
+def _is_generic(raised: cst.BaseExpression | None, handler: cst.ExceptHandler) -> bool:
+    """`raise`, also of what was caught, by its name, and `raise Exception(...)`: they tell callers no more than it."""
     named = raised.func if isinstance(raised, cst.Call) else raised
-    return named is None or ex.dotted(named) in {"Exception", "BaseException"}
+    caught = ex.dotted(handler.name.name) if handler.name is not None else None
+    return named is None or ex.dotted(named) in {"Exception", "BaseException", caught}
 
 
 def _words_of_logs(module: SourceModule, handler: cst.ExceptHandler) -> Iterator[cst.Assign]:

@@ -139,11 +139,28 @@ def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
 
 @once(circular=False)
 def _answers(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a function stores or sends results of calls: a call that a model has to write, to be read, is no turn."""
+    """Whether a function stores or sends results of calls, or gives calls on by their names.
+
+    A call that a model has to write, to be read, is no turn.
+    """
+    if any(_gives_on_name(anatomy, node) for node in function.nodes_of(cst.Attribute, cst.Subscript, cst.Call)):
+        return True
     sent = (arg.value for call in anatomy.turns.requests(function) for arg in call.args)
     return any(stored.answers for stored in anatomy.transcript.stored(function)) or any(
         message.answers for value in sent for message in anatomy.transcript.messages.many(value)
     )
+
+
+def _gives_on_name(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """Whether the name of a call is put into something: `{"name": call.function.name, ...}`, `Wish(call.name, ...)`."""
+    pair = ex.member(node)
+    if pair is None or pair[1] != "name":
+        return False
+    above = ex.member(pair[0])
+    whole = above[0] if above is not None and above[1] == "function" else pair[0]
+    outer = anatomy.module.parent[node]
+    is_part = isinstance(outer, (cst.DictElement, cst.Arg)) and not handlers.shown_only(anatomy.module, node)
+    return is_part and Kind.CALL in anatomy.facts.kinds(whole)
 
 
 def _is_the_end(anatomy: Anatomy, handling: Handling, function: Scope, rounds: Iterable[Point] = ()) -> bool:

@@ -13,6 +13,7 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk_scope
 
+_BRANCHES = (cst.If, cst.While, cst.MatchCase)
 Loop = cst.While | cst.For | cst.FunctionDef
 """What goes round; a function does by calls."""
 
@@ -30,11 +31,15 @@ class Exits:
         """The branches that decide about leaving, in source order: one side goes on, another does not."""
         found = []
         for point in {*self._heads, *self._inside}:
-            if isinstance(point.statement, (cst.If, cst.While, cst.MatchCase)):
+            if isinstance(point.statement, _BRANCHES) or self._is_inner(point.statement):
                 stays = [target in self._staying for target, kind in point.successors if kind != "exception"]
                 if any(stays) and not all(stays):
                     found.append(point)
         return sorted(found, key=lambda point: self.module.order[point.statement])  # type: ignore[index]
+
+    def _is_inner(self, node: cst.CSTNode | None) -> bool:
+        """Whether it is a loop that decides by its end: `for piece in reply: ... break` with an `else: break`."""
+        return isinstance(node, cst.For) and node.orelse is not None and node is not self.node
 
     def behind(self, point: Point) -> list[Point]:
         """Where a branch goes on to when it leaves the loop."""

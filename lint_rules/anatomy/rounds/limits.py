@@ -166,6 +166,8 @@ class Limits:
         assert point.statement is not None
         tested = self.exits.tested(point)
         parts = list(self.slice.of(tested))
+        if isinstance(point.statement, cst.For):  # how often it goes round is no number of rounds
+            return Decision(point.statement, Cause.REPLY if self.slice.hold_reply(parts) else Cause.UNKNOWN)
         limit = next((found for part in parts if (found := self.bounds.limit_in(part)) is not None), None)
         limit = limit or self.bounds.verdict_in(tested)
         if limit is not None and not (limit in self._plain(point) and self.exits.stays_when_true(point)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import libcst as cst
 
@@ -41,11 +42,12 @@ def round_loops(graph: CallGraph, writes: Writes, flow: Flow) -> tuple[list[Roun
     prompts = Waits(graph, flow, is_input)
     for function in graph.facts.module.functions:
         for node in function.nodes_of(cst.While, cst.For) if graph.reaches_llm(function) else ():
-            asks = _asks(node, function, graph)
-            if asks is None or prompts.in_each_round(node, function) is not None:
+            asking = _asks(node, function, graph)
+            if not asking or prompts.in_each_round(node, function) is not None:
                 continue
-            if _goes_round(node, function, graph, writes) and _comes_back(node, asks, flow(function), graph):
-                found.append(RoundLoop(node, function, asks))
+            if _goes_round(node, function, graph, writes):
+                again = (asks for asks in asking if _comes_back(node, asks, flow(function), graph))
+                found += [RoundLoop(node, function, asks) for asks in islice(again, 1)]
     loops: defaultdict[Scope, list[RoundLoop]] = defaultdict(list)
     for loop in found:
         loops[loop.function].append(loop)
@@ -54,7 +56,10 @@ def round_loops(graph: CallGraph, writes: Writes, flow: Flow) -> tuple[list[Roun
 
 
 def _comes_back(node: cst.While | cst.For, asks: cst.Call, flow: Graph, graph: CallGraph) -> bool:
-    """Whether the loop goes on when the model has answered: one that only an error takes round asks again, no more."""
+    """Whether the loop goes on when the model has answered: one that only an error takes round asks again, no more.
+
+    Nor does what is asked for something else on the way out: a title.
+    """
     asked = flow.enclosing(asks, graph.facts.module.parent)
     return (
         any(point.loop is not None for point in asked) and flow.path(asked, flow.at(node), exceptions=False) is not None
@@ -71,10 +76,10 @@ def _goes_round_inside(loop: RoundLoop, loops: Mapping[Scope, list[RoundLoop]], 
     return any(module.inside(loop.asks, other.node) for other in inside)
 
 
-def _asks(node: cst.While | cst.For, function: Scope, graph: CallGraph) -> cst.Call | None:
-    """The call in a loop that reaches a model: one that asks itself rather than one of a function that also does."""
+def _asks(node: cst.While | cst.For, function: Scope, graph: CallGraph) -> list[cst.Call]:
+    """The calls in a loop that reach a model: those that ask themselves before those of functions that also do."""
     calls = [call for call in graph.calls_within(node.body, function) if graph.asks(call)]
-    return next((call for call in calls if call in graph.facts.calls), calls[0] if calls else None)
+    return sorted(calls, key=lambda call: call not in graph.facts.calls)
 
 
 def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, writes: Writes) -> bool:

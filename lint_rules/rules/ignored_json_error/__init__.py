@@ -57,19 +57,21 @@ def run(client, messages, tools):
 ## How it decides
 The text must be known to come from a model: `function.arguments` and `arguments` of a tool call, streamed
 `partial_json`, or a value that such text flowed into through this file's functions. Then the way of the error is
-followed: to the handlers around the parse, and to those around the calls of the function, as far as the round loop.
-An error that a handler raises in its place is followed in the same way, by its class and the bases of that; one that
-leaves the file, or a function whose docstring says what it raises, is its callers' affair, and is reported in the round
-loop of another file that asks by such a function and catches nothing.
+followed: to the handlers around the parse, and to those around the calls of the function, as far as the round loop. An
+error that a handler raises again, also by its name, is what it was; one that it raises in its place is followed in the
+same way, by its class and the bases of that; one that leaves the file, or a function whose docstring says what it
+raises, is its callers' affair, and is reported in the round loop of another file that asks by such a function and
+catches nothing.
 A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
 these, and more than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where
 all that it makes goes into a list which no round reads. A parser of several attempts tells of it where it raises in the
 end, or gives words beside nothing (`return {}, "no JSON"`). A `None` by which callers leave calls out of their list, or
 go on to the next call, says nothing to the model either.
-Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts a dict of
-its own in its place (`{"raw": text}`; or gives the text back so, where it would give back what it has parsed) whose key
-nothing in the file asks for, nor, where the rounds are not in it, in those that import it and what these import; nor
-one that gives back the default that its callers name (`parse(text, default={})`).
+Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts the text
+itself where what it says was to go, and a tool is run with it unasked, or a dict of its own (`{"raw": text}`; or
+gives the text back so, where it would give back what it has parsed) whose key nothing in the file asks for, nor, where
+the rounds are not in it, in those that import it and what these import; nor one that gives back the default that its
+callers name (`parse(text, default={})`).
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
 In a model's text, which may come from another file, a piece in braces or fences may be a call or not, and a parse that
@@ -88,7 +90,7 @@ Where there is no round loop in the file, methods and reusable functions are rep
 the user in a loop, which is over then, with what has been said, or that take it from where an installed package keeps
 it for the next run (`st.session_state`), which ends there again. A handler that stands around the request as well ends
 the turn, if no other request follows for this call, and it stores nothing, or no more than an answer in the model's
-name that does not say what has failed.
+name that does not say what has failed: where calls are answered there, or given on by their names, as an adapter does.
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
@@ -237,9 +239,8 @@ def _swallowed(
         return
     neutral = value_instead(anatomy, call, handling, function)
     if neutral is not None:
-        message = (
-            f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it, the model is never told"
-        )
+        instead = "stays as it is" if ex.source(neutral, 50) == text else f"becomes `{ex.source(neutral)}`"
+        message = f"malformed `{text}` {instead}: the tool call goes on with it, the model is never told"
     elif is_dropped(anatomy, call, handling):
         held = [
             _told(definition, anatomy.module.statement(call)) for definition in held_instead(anatomy, call, handling)

@@ -28,6 +28,7 @@ def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function
         return _returned_after(anatomy, call, handling) or _emptied_after(anatomy, call, handling, function)
     if handling.ending is Ending.TELLS:
         made = _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling, function)
+        made = made or _text_itself(anatomy, call, handling)
         return made or _named_by_callers(anatomy, call, handling, function)
     neutral, target = handling.neutral, handling.target
     if neutral is None:
@@ -37,9 +38,22 @@ def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function
         if not _hands_back(anatomy, call, function):
             return None
         return _replaced_by_callers(anatomy, function) if is_none else neutral
-    if not isinstance(target, cst.Name):  # part of a message: harmful while a reply is read, not in a rendered past
-        return neutral if anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call) else None
-    return neutral if _goes_on(anatomy, call, handling, target.value, neutral) else None
+    return neutral if _goes_on_at(anatomy, call, handling, target, neutral, function) else None
+
+
+def _goes_on_at(
+    anatomy: Anatomy,
+    call: cst.Call,
+    handling: Handling,
+    target: cst.BaseExpression,
+    instead: cst.BaseExpression,
+    function: Scope,
+) -> bool:
+    """Whether what a handler puts into a place is handed on: a part of a call is while a reply is read, and in no past
+    that is rendered."""
+    if not isinstance(target, cst.Name):
+        return anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call)
+    return _goes_on(anatomy, call, handling, target.value, instead)
 
 
 def _goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling, name: str, instead: cst.BaseExpression) -> bool:
@@ -113,15 +127,47 @@ def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
         given = ex.source(call.args[0].value, 400)
         is_text = bool(keys) and all(ex.source(part, 400) == given for part in ex.dict_items(line.value).values())
         return line.value if is_text and not _is_read_as_such(anatomy, keys) else None
-    name = ex.dotted(line.targets[0].target) if isinstance(line, cst.Assign) else None
-    if not isinstance(line, cst.Assign) or name not in _names(anatomy, call) or not isinstance(line.value, cst.Dict):
+    bound = anatomy.module.statement(call)
+    if not (isinstance(line, cst.Assign) and isinstance(bound, cst.Assign) and isinstance(line.value, cst.Dict)):
         return None
-    keys, bound = ex.dict_items(line.value).keys(), anatomy.module.statement(call)
-    if not isinstance(bound, cst.Assign) or call not in ex.alternatives(bound.value):
+    target, keys = line.targets[0].target, ex.dict_items(line.value).keys()
+    if not any(ex.source(target) == ex.source(each) for each in ex.targets(bound)):
+        return None
+    if call not in ex.alternatives(bound.value):
         return None  # it is what came of the call: `done = run(json.loads(text))`
     if not keys or _is_read_as_such(anatomy, keys):
         return None
-    return line.value if _goes_on(anatomy, call, handling, name, line.value) else None
+    return line.value if _goes_on_at(anatomy, call, handling, target, line.value, function) else None
+
+
+def _text_itself(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
+    """`args = text`: what is no JSON goes on in the place of what it was to say, and nobody asks what it is."""
+    line = _only_line(handling)
+    target = line.targets[0].target if isinstance(line, cst.Assign) else None
+    if not isinstance(line, cst.Assign) or not isinstance(target, cst.Name):
+        return None
+    if ex.source(line.value, 400) not in {ex.source(part, 400) for part in ex.alternatives(call.args[0].value)}:
+        return None
+    names = {*_names(anatomy, call)}
+    filled = (node for node in walk(handling.guard.body) if isinstance(node, cst.Assign) and call not in walk(node))
+    read = {n for each in filled if names & _read(each.value) for t in each.targets for n in ex.target_names(t.target)}
+    if target.value not in names | read or not _goes_on(anatomy, call, handling, target.value, line.value):
+        return None
+    uses = handlers.uses_after(
+        anatomy.module, target.value, handling.guard, anatomy.module.scope_of[call].function.node
+    )
+    return line.value if any(_is_worked_with(anatomy.module, use) for use in uses) else None
+
+
+def _is_worked_with(module: SourceModule, use: cst.Name) -> bool:
+    """Whether something comes of a call that gets a value, as such: what is told of an event, or shown, is no run."""
+    given = module.parent[use]
+    call = module.parent[given] if isinstance(given, cst.Arg) else None
+    return isinstance(call, cst.Call) and not module.is_statement(call) and handlers.flows_on(module, use)
+
+
+def _read(value: cst.BaseExpression) -> set[str]:
+    return {node.value for node in walk(value) if isinstance(node, cst.Name)}
 
 
 def _is_read_as_such(anatomy: Anatomy, keys: Collection[str]) -> bool:

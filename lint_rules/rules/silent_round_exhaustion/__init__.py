@@ -68,11 +68,11 @@ rounds have left), sets the value, or asks whether there is one, or what ended t
 word that is set where the model has answered, what is `None` until then, or the calls of the last reply, or why that
 ended; a first value that callers can tell from an answer (`None`, a sentence); a loop that makes one text better in
 each round; a last round whose request lets the model call no tools (`"none" if number == n - 1 else "auto"`). Where a
-function gives nothing back, and yields something in the loop or gives the model's text to somebody there (not to a
-history), it must say something behind the loop: where no answer comes, under a test, or in a `yield` of something that
-differs. A log that only developers read says nothing, of the last round in the loop or behind it, nor does what a
-generator returns where the files that import it only go through it, nor what is yielded word for word where the model
-has answered.
+function gives nothing back (but for errors, in their handlers), and yields something in the loop or gives the model's
+text to somebody there (not to a history), it must say something behind the loop: where no answer comes, under a test of
+what the rounds have touched, or in a `yield` of something that differs. A log that only developers read says nothing,
+of the last round in the loop or behind it, nor does what a generator returns where the files that import it only go
+through it, nor what is yielded word for word where the model has answered.
 
 ## Known problems
 A caller that tests for the empty value is not looked at: it can't tell a used-up loop from an empty answer either.

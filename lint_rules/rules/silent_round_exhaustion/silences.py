@@ -24,6 +24,17 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
+_TOUCHING = (
+    cst.AssignTarget,
+    cst.Arg,
+    cst.Attribute,
+    cst.AugAssign,
+    cst.AnnAssign,
+    cst.NamedExpr,
+    cst.Element,
+    cst.For,
+)
+"""Where a name stands by which what it is, or holds, may become another."""
 _QUIET = frozenset({"debug", "info", "trace", "log"})
 _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
 
@@ -177,9 +188,13 @@ class _Way:
     # -- nothing ----------------------------------------------------------------------------------------------
 
     def quiet_end(self) -> Iterator[Silence]:
-        """The end of a function that gives nothing back, where answers go out within the loop, and no word behind."""
+        """The end of a function that gives nothing back, where answers go out within the loop, and no word behind.
+
+        What it gives back where something has failed is no answer.
+        """
         function = self.loop.function
-        if not self._is_unread and any(not is_neutral(n.value) for n in function.nodes_of(cst.Return)):
+        given = (node for node in function.nodes_of(cst.Return) if not is_neutral(node.value))
+        if not self._is_unread and not all(self._is_in_handler(node) for node in given):
             return
         if not self.leftovers.leaves_without_calls or not all(_only_logs(test) for test, _ in self.limits.counted()):
             return
@@ -214,13 +229,32 @@ class _Way:
             return False
         around = (outer for outer in self.module.ancestors(node) if isinstance(outer, (cst.If, cst.ExceptHandler)))
         parts = [*_nodes(point)]
-        if point in self.answered and all(self.module.inside(self.loop.node, outer) for outer in around):
+        if point in self.answered and not any(map(self._may_ask_how_it_ended, around)):
             given = [part for part in parts if isinstance(part, cst.Yield)]
             read = (part for each in given for part in walk(each) if isinstance(part, (cst.Name, cst.Attribute)))
             return any(map(self.leftovers.tells_ends_apart, read))
         return isinstance(node, cst.Raise) or any(
             isinstance(part, cst.Yield) or (isinstance(part, cst.Call) and not _is_quiet(part)) for part in parts
         )
+
+    def _is_in_handler(self, node: cst.CSTNode) -> bool:
+        return any(isinstance(outer, cst.ExceptHandler) for outer in self.module.ancestors(node))
+
+    def _may_ask_how_it_ended(self, branch: cst.If | cst.ExceptHandler) -> bool:
+        """Whether something behind the loop may hang on what its rounds have done, not on what was there before."""
+        if self.module.inside(self.loop.node, branch):
+            return False
+        if not isinstance(branch, cst.If):
+            return True
+        read = {node.value for node in walk(branch.test) if isinstance(node, cst.Name)}
+        asks = any(isinstance(node, cst.Call) for node in walk(branch.test))
+        return asks or self.module.self_name(self.loop.function) in read or any(map(self._is_touched, read))
+
+    def _is_touched(self, name: str) -> bool:
+        """Whether a name is bound in the loop, or what it stands for is handed on there, or asked to do something."""
+        inside = self.module.nodes_inside(self.loop.node, self.loop.function, cst.Name)
+        around = (self.module.parent[node] for node in inside if node.value == name)
+        return any(isinstance(outer, _TOUCHING) for outer in around)
 
     def _is_yielded_inside(self, node: cst.CSTNode) -> bool:
         """Whether something is yielded that the loop yields, word for word, where the model has answered."""

@@ -50,7 +50,8 @@ counter of attempts that each round sets back, nor the length of the history whe
 none either, nor what the loop overwrites before anybody reads it. What code that cannot be read here decides in each
 round, or counts in an object that it gets, may be a limit, and so may what is told a counter there. A limit past which
 the loop comes from one request to the next is none: where the reply decides whether anybody is waited for (`listening =
-not calls`), the loop is reported if rounds with calls meet no other limit.
+not calls`), the loop is reported if rounds with calls meet no other limit. A loop over a stream that ends, and does not
+break off, may end the rounds by its `else`. What is asked on the way out (a title) is no round.
 
 A function that ends by calling itself, also through one helper, is a loop. One that goes on after such a call is
 reported at the call, where the model's reply decides about it, in whichever function of the file that stands; a number
