@@ -23,6 +23,7 @@ from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
 from lint_rules.anatomy.turns.resources import Touched, chain
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
+from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
@@ -98,6 +99,7 @@ class StoredTurns:
         calls = function.nodes_of(cst.Call)
         reaching = (call for call in calls if self._anatomy.turns.reaches_model(call))
         asks = [call for call in reaching if not self._module.is_statement(call)]  # else nobody takes the answer
+        known: set[cst.Call] = set()
         for ask in asks:
             after = [call for call in calls if call not in asks and self._is_done(call)]
             told = [call for call in after if self._is_at(call, ask, function)]
@@ -105,8 +107,10 @@ class StoredTurns:
             here = list(self._kept(ask, loads, told, function)) if len(loads) <= _MOST_LOADS else []
             here = here or (list(self._put_back(ask, function)) if len(asks) <= MOST_REQUESTS else [])
             here = here or list(islice(self._handed_down(ask, told, function), 1))
-            yield from here or islice(self._asked_within(ask, told, function), 1)
-        for call in calls:
+            here = here or list(islice(self._asked_within(ask, told, function), 1))
+            known.update(kept.ask for kept in here)
+            yield from here
+        for call in (call for call in calls if call not in known):  # who sends all itself, for whom nobody keeps it
             named = self._named(call, function)
             place = named or self._held(call, function)
             if place is not None:
@@ -127,11 +131,21 @@ class StoredTurns:
             whole_in = {save: _whole(save, self._holders(load) & taken) for save in saves}
             kept = [save for save, whole in whole_in.items() if self._is_one(load, save, ask, function, whole=whole)]
             if kept and slot is not None:
-                whole = next(filter(None, (whole_in[save] for save in kept)), None)
+                whole = next(filter(None, (whole_in[save] or self._put_anew(load, save, taken) for save in kept)), None)
                 here = self._grown_place(load, kept[0])
                 outside, question = self._resources.of(load).lies_outside, here is not None
                 yield Kept(here or slot, ask, [*kept], load, whole, outside, question)
                 return
+
+    def _put_anew(self, load: cst.Call, save: cst.Call, taken: set[str]) -> cst.Name | None:
+        """What goes with the answer into a store that deletes all that was loaded: the place of what is there by then.
+
+        `agent.invoke(history)` gives a list that has it all.
+        """
+        if not self._resources.of(load).is_emptied_by(self._resources.of(save)):
+            return None
+        parts = (part for value in _given(save) for part in walk(value))
+        return next((part for part in parts if isinstance(part, cst.Name) and part.value in taken), None)
 
     def _put_back(self, ask: cst.Call, function: Scope) -> Iterator[Kept]:
         """`talk.append((text, ask(talk)))`: a place that lasts, by its use alone, whatever its elements are.
@@ -270,7 +284,8 @@ class StoredTurns:
                     read = self._resources.of(load).read
                     kept = [save for save in kept if not read.isdisjoint(self._resources.of(save).made)]
                 if kept and slot is not None:
-                    whole = next(filter(None, (_whole(save, names & taken) for save in kept)), None)
+                    wholes = (_whole(save, names & taken) or self._put_anew(load, save, taken) for save in kept)
+                    whole = next(filter(None, wholes), None)
                     yield Kept(slot, ask, [*kept], load, whole, self._resources.of(load).lies_outside)
 
     def _asked_within(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
@@ -347,6 +362,11 @@ class StoredTurns:
             bound = self._facts.slots.bindings(site.node, function)
             given = {slot[2]: value for slot, value in bound if slot[0] == "var"}
             yield site.caller, site.node, {**(free if site.caller is around else {}), **given}
+        for start in self._anatomy.races.starts:
+            along = handed_along(start.node) if start.function is function and isinstance(start.node, cst.Call) else None
+            if along is not None and self._facts.slots.function(along[0]) is function:
+                bound = self._facts.slots.bound(along[1], function)
+                yield self._module.scope_of[start.node].function, start.node, {slot[2]: value for slot, value in bound}
         if around is not None and free and all(site.caller is not around for site in sites):
             yield around, function.node, {**free}
 
