@@ -248,18 +248,31 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
 
 def _replaced(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[cst.CSTNode, Scope]]:
     """`self.talk = Talk()`: where the object that keeps a history gives way to another one, with nothing of the old."""
-    for holder in islice(whole_of(slot), 1, None):
+    for holder in (*islice(whole_of(slot), 1, None), *_holders(anatomy, slot)):
         lasts = holder[0] in {"attr", "member"} or holder[:2] == ("var", anatomy.module.top)
         for value in anatomy.facts.assigned(holder) if lasts else ():
             node = anatomy.module.awaiting(value)
             if isinstance(node, (cst.Assign, cst.AnnAssign)) and isinstance(ex.inner(value), cst.Call):
-                if not _tells_of(anatomy, value, slot):
+                if not _tells_of(anatomy, value, {holder, *whole_of(slot)}):
                     yield node, anatomy.module.scope_of[node].function
 
 
-def _tells_of(anatomy: Anatomy, value: cst.CSTNode, slot: Slot, depth: int = 0) -> bool:
-    """Whether a value is made of what there is of a history, or of the object that keeps it."""
-    places = {*whole_of(slot)}
+def _holders(anatomy: Anatomy, slot: Slot) -> Iterable[Slot]:
+    """Where the objects live of which a history is an attribute, and that a function makes longer through them.
+
+    `self.talk.lines.append(line)`, `self.talk.add(line)`.
+    """
+    root, slots = root_object(slot), anatomy.facts.slots
+    writes = [write for write in anatomy.writes.by_slot[slot] if grows(anatomy, write)] if root[0] == "attr" else []
+    parts = (part for write in writes for part in walk(write.node) if type(part) is cst.Attribute)
+    bases = [part.value for part in parts if slots.of(part) == root]
+    bases += [ex.receiver(site.node) for write in writes for site in anatomy.calls.sites[write.function]]
+    found = (slots.of(base) for base in bases if base is not None)
+    return dict.fromkeys(held for held in found if held is not None and slots.classes.get(held) is root[1])
+
+
+def _tells_of(anatomy: Anatomy, value: cst.CSTNode, places: set[Slot], depth: int = 0) -> bool:
+    """Whether a value is made of what there is in some places."""
     for part in walk(value):
         kept = anatomy.facts.slots.of(part) if isinstance(part, (cst.Name, cst.Attribute, cst.Subscript)) else None
         if kept is None:
@@ -267,7 +280,7 @@ def _tells_of(anatomy: Anatomy, value: cst.CSTNode, slot: Slot, depth: int = 0) 
         if not places.isdisjoint(whole_of(anatomy.aliases.of(kept))):
             return True
         made = anatomy.facts.assigned(kept) if kept[0] == "var" and depth < _DEEPEST else ()
-        if any(_tells_of(anatomy, each, slot, depth + 1) for each in made):
+        if any(_tells_of(anatomy, each, places, depth + 1) for each in made):
             return True
     return False
 
