@@ -516,8 +516,7 @@ class Storage:
 
     def _placed(self, place: Place, given: dict[str, cst.BaseExpression], function: Scope) -> Place:
         """A place of a function that is called, as it is here: also a column of the row that it is handed."""
-        kind, *named = place.resource
-        row = given.get(named[0][1]) if kind == "row" and named[0][:1] == ("parameter",) else None
+        row = next((value for name, value in given.items() if place.resource == ("row", ("parameter", name))), None)
         known = self._of_column(row, place.key[0], function) if row is not None else None
         return known or place.put(self._forms(given, function))
 
@@ -576,7 +575,11 @@ class Storage:
                 for origin in other.returned_by(callee, depth + 1, at) if depth < _DEEPEST else ():
                     known, coded = history or origin.history, encoded or origin.encoded
                     if origin.load is not None:
-                        there = Load(here, self._placed(origin.load.place, given, function), origin.load.outside or origin.encoded)
+                        there = Load(
+                            here,
+                            self._placed(origin.load.place, given, function),
+                            origin.load.outside or origin.encoded,
+                        )
                         yield Origin(there, "", known, coded, whole and origin.whole)
                     elif origin.name in given:
                         queue.append((given[origin.name], known, coded, whole and origin.whole, None))

@@ -26,7 +26,7 @@ from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import (
     ASKING,
     CONFIGURED,
@@ -199,7 +199,24 @@ class StoredTurns:
             place = self._lasting(target, function) if target is not None else None
             if place is not None and (not isinstance(node, cst.Assign) or self._is_longer(place, node, function)):
                 found.setdefault(place, {})[node] = value
+            for there in self._grown_there(node) if isinstance(node, cst.Call) and node.args else ():
+                found.setdefault(there, {})[node] = value
         return found
+
+    def _grown_there(self, call: cst.Call) -> Iterator[Slot]:
+        """The globals of another file, as this one has them, that a function there makes longer: `note(key, line)`."""
+        found = self._anatomy.imported_function(ex.dotted(call.func) or "") if self._imported else None
+        for place in found[0].stored_turns._grown(found[1]) if found is not None else ():
+            own = self._imported.get((found[0], root_object(place))) if found is not None else None
+            if own is not None:
+                yield moved(place, root_object(place), own)
+
+    @cached_property
+    def _imported(self) -> dict[tuple[Anatomy, Slot], Slot]:
+        """The globals of other files of which this one reads a part, each as it has it."""
+        used = {ex.dotted(node.value) for node in self._module.nodes_of(cst.Subscript)} & {*self._module.imports.full}
+        found = ((self._anatomy.imported_value(name), name) for name in used if name is not None)
+        return {value: ("var", self._module.top, name) for value, name in found if value is not None}
 
     def _is_longer(self, place: Slot, node: cst.Assign, function: Scope) -> bool:
         """`self.said = self.said + [text]`: something is added to what was there, or to a copy, and takes its place."""
@@ -363,7 +380,9 @@ class StoredTurns:
             given = {slot[2]: value for slot, value in bound if slot[0] == "var"}
             yield site.caller, site.node, {**(free if site.caller is around else {}), **given}
         for start in self._anatomy.races.starts:
-            along = handed_along(start.node) if start.function is function and isinstance(start.node, cst.Call) else None
+            along = (
+                handed_along(start.node) if start.function is function and isinstance(start.node, cst.Call) else None
+            )
             if along is not None and self._facts.slots.function(along[0]) is function:
                 bound = self._facts.slots.bound(along[1], function)
                 yield self._module.scope_of[start.node].function, start.node, {slot[2]: value for slot, value in bound}

@@ -143,7 +143,7 @@ class _Beside:
 
     @once(circular=True)
     def _comes_first(self, function: Scope) -> bool:
-        """Whether a framework runs a function before all others, itself or by those who call it: there is no turn yet."""
+        """Whether a framework runs a function before all others, or those who call it: there is no turn yet."""
         serving = self.anatomy.calls.servings.get(function)
         if serving is not None:
             return serving.first
@@ -265,7 +265,7 @@ def _holders(anatomy: Anatomy, slot: Slot) -> Iterable[Slot]:
     root, slots = root_object(slot), anatomy.facts.slots
     writes = [write for write in anatomy.writes.by_slot[slot] if grows(anatomy, write)] if root[0] == "attr" else []
     parts = (part for write in writes for part in walk(write.node) if type(part) is cst.Attribute)
-    bases = [part.value for part in parts if slots.of(part) == root]
+    bases: list[cst.BaseExpression | None] = [part.value for part in parts if slots.of(part) == root]
     bases += [ex.receiver(site.node) for write in writes for site in anatomy.calls.sites[write.function]]
     found = (slots.of(base) for base in bases if base is not None)
     return dict.fromkeys(held for held in found if held is not None and slots.classes.get(held) is root[1])
