@@ -31,7 +31,7 @@ class Framework(NamedTuple):
     A function that one of `background` decorates runs beside the rest, whoever calls it. `one_user`: all that runs is
     of one user, who sits at the screen. A plain generator that one of `streams` is handed is read in a thread.
     One of `functions` is a handler by its name, which the framework is told, and by what it gets: an event and its
-    context.
+    context. One called as one of `first` comes before all others.
     """
 
     packages: frozenset[str]
@@ -49,6 +49,7 @@ class Framework(NamedTuple):
     one_user: bool = False
     streams: frozenset[str] = _NONE
     functions: frozenset[str] = _NONE
+    first: frozenset[str] = _NONE
 
 
 def _set(words: str) -> frozenset[str]:
@@ -335,6 +336,14 @@ FRAMEWORKS = (
         _set("on"),
         methods={"*": _set("on_* action_* key_* watch_*")},
         background=_set("work"),
+        one_user=True,
+        first=_set("on_load on_mount"),
+    ),
+    Framework(
+        _set("prompt_toolkit"),
+        "turns",
+        "python-prompt-toolkit.readthedocs.io, 3.0, Key bindings: handlers are called one by one on the event loop",
+        _set("add"),
         one_user=True,
     ),
     Framework(

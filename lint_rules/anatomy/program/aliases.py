@@ -51,7 +51,8 @@ class Aliases:
     def is_lasting(self, slot: Slot, function: Scope | None = None) -> bool:
         """Whether a place is there before `function` runs and after it: its root is an attribute or a name outside.
 
-        So is what a framework hands to each handler in common, and what the function was given that defines a handler.
+        So is what a framework hands to each handler in common, and what the function was given that defines a handler,
+        for all that it defines.
         """
         part = None
         while slot[0] in {"member", "item"}:
@@ -65,9 +66,10 @@ class Aliases:
         return slot[0] == "attr" or (slot[0] == "var" and slot[1] is not function)
 
     def _sets_up(self, outer: Scope, function: Scope) -> bool:
-        """Whether a function defines a handler, which is `function` or around it, and is none itself."""
+        """Whether a function around another one defines a handler, and is none itself."""
         served = self.graph.servings
-        return outer not in served and any(function.within(each) and each.within(outer) for each in served)
+        inside = outer not in served and function is not outer and function.within(outer)
+        return inside and any(each.within(outer) for each in served)
 
     @cached_property
     def _common(self) -> frozenset[str]:

@@ -34,14 +34,17 @@ class Locks:
         graph: CallGraph,
         gives_elsewhere: Callable[[cst.Call], bool] = lambda _: False,
         has_elsewhere: Callable[[Slot, str], bool] = lambda *_: False,
+        known_elsewhere: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """`gives_elsewhere` tells whether a call of a function of another file gives a lock.
 
         `has_elsewhere`, whether objects of a class of another file, as one that is in a slot, have a lock of a name.
+        `known_elsewhere`, whether what is imported under a name is a lock there, or a dict of locks.
         """
         self.graph = graph
         self._gives_elsewhere = gives_elsewhere
         self._has_elsewhere = has_elsewhere
+        self._known_elsewhere = known_elsewhere
         self.facts = graph.facts
         self.module = graph.facts.module
         self._entry: dict[Scope, frozenset[Slot] | None] = {}
@@ -77,6 +80,9 @@ class Locks:
         if slot is None:
             return None
         if slot in self.known or (slot[0] == "item" and (slot[1] in self.known or _sounds(slot[1]))):
+            return slot
+        whole = slot[1] if slot[0] == "item" else slot
+        if whole[:2] == ("var", self.module.top) and self._known_elsewhere(whole[2]):
             return slot
         if isinstance(node, cst.Call) and any(isinstance(n, cst.Call) and self._makes_lock(n) for n in walk(node)):
             return slot

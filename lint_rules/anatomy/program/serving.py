@@ -27,6 +27,7 @@ class Serving:
     `keeper` is the class of which one object takes all events: its attributes are there for all users. `switch` is
     where the file says that they are concurrent, if it does. `stops`: it cancels a run when its user wants that.
     `one_user`: who sits at the screen. `in_processes`: several at a time, but one in each process.
+    `first`: it is called before all others.
     """
 
     function: Scope
@@ -39,6 +40,7 @@ class Serving:
     stops: bool = False
     one_user: bool = False
     in_processes: bool = False
+    first: bool = False
 
 
 def servings(graph: CallGraph) -> dict[Scope, Serving]:
@@ -173,7 +175,7 @@ class _Roots:
                 concurrent = overlap in {"threads", "workers"} or (overlap == "tasks" and function.is_async)
                 framework, keeper = min(row.packages & self.used), self._keeper(row, function)
                 threads, apart = overlap == "workers", overlap == "processes"
-                told = row.stops, row.one_user, apart
+                told = row.stops, row.one_user, apart, function.name in row.first
                 return Serving(function, node, framework, concurrent, keeper, switch, threads, *told)
         return None
 

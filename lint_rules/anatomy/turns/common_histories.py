@@ -33,7 +33,7 @@ from lint_rules.anatomy.turns.default_histories import grown_defaults
 from lint_rules.anatomy.turns.foreign_growth import foreign_growths
 from lint_rules.anatomy.turns.hooks import comes_to
 from lint_rules.anatomy.values.kinds import Evidence
-from lint_rules.anatomy.values.slots import Slot, describe, moved
+from lint_rules.anatomy.values.slots import Slot, describe, moved, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule, decorators, name_of, parameters
@@ -188,7 +188,7 @@ class _Served:
             base = ex.receiver(node)
             named = self.facts.slots.of(base) if base is not None else None
             slot = self.anatomy.aliases.of(named) if named is not None else None
-            made = _made_at(self.anatomy, slot) if slot is not None and slot not in seen else None
+            made = self._made_at(slot) if slot is not None and slot not in seen else None
             if slot is None or made is None:
                 continue
             caller = self.module.scope_of[node].function
@@ -200,6 +200,19 @@ class _Served:
                 seen.add(slot)
                 where, grown, evidence, history = kept
                 yield CommonHistory("object", made, describe(slot), grown, where, evidence, serving, history, slot)
+
+    def _made_at(self, slot: Slot) -> cst.CSTNode | None:
+        """The same, also of a part of a global, `state["desk"] = Desk()`, that no handler makes."""
+        if slot[0] != "member":
+            return _made_at(self.anatomy, slot)
+        if any(part[0] == "item" for part in whole_of(slot)) or root_object(slot)[:2] != ("var", self.module.top):
+            return None
+        nodes = (self.module.awaiting(value) for value in self.facts.assigned(slot) if isinstance(value, cst.Call))
+        apart = (n for n in nodes if isinstance(n, (cst.Assign, cst.AnnAssign)) and not self._is_served(n))
+        return next(apart, None)
+
+    def _is_served(self, node: cst.CSTNode) -> bool:
+        return any(self.module.scope_of[node].function in reached for reached in self.reach.values())
 
     def _handed_on(self) -> Iterator[CommonHistory]:
         """`memory = ConversationBufferMemory()` once, and `Agent(memory=memory)` of that library in a handler.
@@ -326,6 +339,7 @@ class _Served:
 
     def _sharing(self, root: Slot) -> Iterator[Serving]:
         """The handlers that see a variable, and do not make one of their own for each event."""
+        root = root_object(root)
         scope: Scope = root[1]
         if root[0] == "attr":
             yield from (s for s in self.servings if s.keeper is scope)

@@ -47,7 +47,8 @@ class Races:
         self.facts = anatomy.facts
         self.module = anatomy.module
         self.graph = anatomy.calls
-        self.locks = Locks(anatomy.calls, partial(_gives_lock, anatomy), partial(_has_lock, anatomy))
+        elsewhere = partial(_gives_lock, anatomy), partial(_has_lock, anatomy), partial(_imports_lock, anatomy)
+        self.locks = Locks(anatomy.calls, *elsewhere)
         self.flags = Flags(anatomy)
         self.joins = Joins(anatomy)
         begun = [*starts(anatomy.calls), *begun_through_bases(anatomy)]
@@ -345,6 +346,12 @@ def _gives_lock(anatomy: Anatomy, call: cst.Call) -> bool:
 def _has_lock(anatomy: Anatomy, slot: Slot, name: str) -> bool:
     """Whether objects of another file, as one that is in a slot, have a lock of a name."""
     return any(("attr", cls, name) in there.races.locks.known for there, cls in classes_of(anatomy, slot))
+
+
+def _imports_lock(anatomy: Anatomy, name: str) -> bool:
+    """Whether what is imported under a name is a lock in its file, or a dict of locks."""
+    found = anatomy.imported_value(name) if name in anatomy.module.imports.full else None
+    return found is not None and found[1] in found[0].races.locks.known
 
 
 def _is_mentioned(module: SourceModule, node: cst.CSTNode) -> bool:

@@ -14,6 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, classes_of, run_elsewhere
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TABLES
 from lint_rules.syntax import expressions as ex
@@ -117,7 +118,8 @@ class Resources:
 
     @kept
     def of(self, call: cst.Call) -> Touched:
-        found = body(self._anatomy, call)
+        along = handed_along(call)
+        found = body(self._anatomy, call) or (self._anatomy.storage.callee(along[0]) if along is not None else None)
         if found is None or says_only(found[1]):  # what takes its place tells, and nobody knows it here
             return _handed(self._anatomy, call)
         if found[1] not in self._known:

@@ -16,6 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.turns.locations import Form, Place
+from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
@@ -135,10 +136,10 @@ class Storage:
                     yield from self._written(node, function)
                 elif depth < _DEEPEST and run[1] is not function:
                     other, callee, given = run
-                    forms = self._forms(given, function)
                     for place, origin, outside, there in other.saved_by(callee, depth + 1):
                         if origin.name in given:
-                            yield Save(node, place.put(forms), given[origin.name], outside, there)
+                            here = self._placed(place, given, function)
+                            yield Save(node, here, given[origin.name], outside, there)
             elif type(node) is cst.Assign:
                 yield from self._assigned(node, function)
         yield from (save for _, save in self.renewals(function))
@@ -498,8 +499,10 @@ class Storage:
         return None
 
     def _of_row(self, node: cst.Attribute, function: Scope) -> Place | None:
+        return self._of_column(node.value, ("column", node.attr.value), function)
+
+    def _of_column(self, row: cst.BaseExpression, column: Form, function: Scope) -> Place | None:
         """A column of a row that a query has given, and that the query does not lock, here or for who hands it on."""
-        row = node.value
         if not isinstance(row, cst.Name):
             return None
         found = self._before_made(row)
@@ -508,8 +511,14 @@ class Storage:
         given = ex.inner(found[0].value) if found[0].value is not None else None
         rows = self._rows(given, function) if isinstance(given, cst.Call) else None
         if rows is not None:
-            return Place(rows.resource, (*rows.key, ("column", node.attr.value)))
-        return Place(("row", self.form(row, function)), (("column", node.attr.value),))
+            return Place(rows.resource, (*rows.key, column))
+        return Place(("row", self.form(row, function)), (column,))
+
+    def _placed(self, place: Place, given: dict[str, cst.BaseExpression], function: Scope) -> Place:
+        """A place of a function that is called, as it is here: also a column of the row that it is handed."""
+        row = next((value for name, value in given.items() if place.resource == ("row", ("parameter", name))), None)
+        known = self._of_column(row, place.key[0], function) if row is not None else None
+        return known or place.put(self._forms(given, function))
 
     def _is_given(self, value: cst.BaseExpression | None) -> bool:
         called = ex.inner(value) if value is not None else None
@@ -563,11 +572,14 @@ class Storage:
                 queue += [(part, history, encoded, whole and part in bound, place) for part, place in named]
             elif run is not None:
                 other, callee, given = run
-                forms = self._forms(given, function)
                 for origin in other.returned_by(callee, depth + 1, at) if depth < _DEEPEST else ():
                     known, coded = history or origin.history, encoded or origin.encoded
                     if origin.load is not None:
-                        there = Load(here, origin.load.place.put(forms), origin.load.outside or origin.encoded)
+                        there = Load(
+                            here,
+                            self._placed(origin.load.place, given, function),
+                            origin.load.outside or origin.encoded,
+                        )
                         yield Origin(there, "", known, coded, whole and origin.whole)
                     elif origin.name in given:
                         queue.append((given[origin.name], known, coded, whole and origin.whole, None))
@@ -580,11 +592,10 @@ class Storage:
         """What a function gives back, or gives at one place of a tuple, in terms of its parameters."""
         if (function, depth, at) not in self._returned:
             self._returned[function, depth, at] = []
+            given = (node.value for node in function.nodes if isinstance(node, cst.Return) and node.value is not None)
+            values = [function.node.body] if isinstance(function.node, cst.Lambda) else given
             self._returned[function, depth, at] = [
-                origin
-                for node in function.nodes
-                if isinstance(node, cst.Return) and node.value is not None
-                for origin in self.origins(node.value, function, depth, at)
+                origin for value in values for origin in self.origins(value, function, depth, at)
             ]
         return self._returned[function, depth, at]
 
@@ -665,19 +676,14 @@ class Storage:
     # -- what a call runs -------------------------------------------------------------------------------------
 
     def run(self, call: cst.Call) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
-        """The function of the project that a call runs, and what its parameters get; also `to_thread(load, key)`.
+        """The function of the project that a call runs, and what its parameters get.
 
+        So does `to_thread(load, key)`, and `retry(lambda: load(key))` of the project: who is handed a function runs it.
         None for a method that only says what others do: it is not known what takes its place.
         """
         found = self.callee(call.func)
-        if found is not None and says_only(found[1]):
-            return None
-        if found is not None:
-            anatomy, method = found
-            given = {slot[2]: value for slot, value in self.facts.slots.bindings(call, method) if slot[0] == "var"}
-            return anatomy.storage, method, {**_own(method, call.func), **given}
-        for index, arg in enumerate(call.args[:2]):
-            handed = self.callee(arg.value) if isinstance(arg.value, (cst.Name, cst.Attribute)) else None
+        for index, arg in enumerate(call.args if found is not None else call.args[:2]):
+            handed = self._handed(arg.value) if found is None or _calls(self.facts, call, found[1], arg.value) else None
             if handed is not None:
                 anatomy, callee = handed
                 names = [p.name.value for p in parameters(callee)][is_method(callee) :]
@@ -685,7 +691,17 @@ class Storage:
                 named = {name: value for name, value in ex.keywords(call).items() if name in names}
                 given = {**dict(zip(names, rest, strict=False)), **named}
                 return anatomy.storage, callee, {**_own(callee, arg.value), **given}
-        return None
+        if found is None or says_only(found[1]):
+            return None
+        anatomy, method = found
+        given = {slot[2]: value for slot, value in self.facts.slots.bindings(call, method) if slot[0] == "var"}
+        return anatomy.storage, method, {**_own(method, call.func), **given}
+
+    def _handed(self, value: cst.BaseExpression) -> tuple[Anatomy, Scope] | None:
+        """The function that an argument is, by its name or as it stands there."""
+        if isinstance(value, cst.Lambda):
+            return self.anatomy, self.module.scope_of[value.body].function
+        return self.callee(value) if isinstance(value, (cst.Name, cst.Attribute)) else None
 
     def callee(self, func: cst.BaseExpression) -> tuple[Anatomy, Scope] | None:
         """The function or method that an expression names, of this file or of one that it imports."""
@@ -746,6 +762,12 @@ class Storage:
                 for part in below
             ),
         )
+
+
+def _calls(facts: Facts, call: cst.Call, callee: Scope, handed: cst.BaseExpression) -> bool:
+    """Whether a function calls what it is handed here."""
+    named = {slot[2] for slot, value in facts.slots.bindings(call, callee) if value is handed}
+    return bool(named) and any(ex.dotted(each.func) in named for each in callee.nodes_of(cst.Call))
 
 
 def _place_in(statement: cst.Assign, name: str) -> int | None:

@@ -23,9 +23,10 @@ from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
 from lint_rules.anatomy.turns.resources import Touched, chain
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
+from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import (
     ASKING,
     CONFIGURED,
@@ -98,6 +99,7 @@ class StoredTurns:
         calls = function.nodes_of(cst.Call)
         reaching = (call for call in calls if self._anatomy.turns.reaches_model(call))
         asks = [call for call in reaching if not self._module.is_statement(call)]  # else nobody takes the answer
+        known: set[cst.Call] = set()
         for ask in asks:
             after = [call for call in calls if call not in asks and self._is_done(call)]
             told = [call for call in after if self._is_at(call, ask, function)]
@@ -105,8 +107,10 @@ class StoredTurns:
             here = list(self._kept(ask, loads, told, function)) if len(loads) <= _MOST_LOADS else []
             here = here or (list(self._put_back(ask, function)) if len(asks) <= MOST_REQUESTS else [])
             here = here or list(islice(self._handed_down(ask, told, function), 1))
-            yield from here or islice(self._asked_within(ask, told, function), 1)
-        for call in calls:
+            here = here or list(islice(self._asked_within(ask, told, function), 1))
+            known.update(kept.ask for kept in here)
+            yield from here
+        for call in (call for call in calls if call not in known):  # who sends all itself, for whom nobody keeps it
             named = self._named(call, function)
             place = named or self._held(call, function)
             if place is not None:
@@ -127,11 +131,21 @@ class StoredTurns:
             whole_in = {save: _whole(save, self._holders(load) & taken) for save in saves}
             kept = [save for save, whole in whole_in.items() if self._is_one(load, save, ask, function, whole=whole)]
             if kept and slot is not None:
-                whole = next(filter(None, (whole_in[save] for save in kept)), None)
+                whole = next(filter(None, (whole_in[save] or self._put_anew(load, save, taken) for save in kept)), None)
                 here = self._grown_place(load, kept[0])
                 outside, question = self._resources.of(load).lies_outside, here is not None
                 yield Kept(here or slot, ask, [*kept], load, whole, outside, question)
                 return
+
+    def _put_anew(self, load: cst.Call, save: cst.Call, taken: set[str]) -> cst.Name | None:
+        """What goes with the answer into a store that deletes all that was loaded: the place of what is there by then.
+
+        `agent.invoke(history)` gives a list that has it all.
+        """
+        if not self._resources.of(load).is_emptied_by(self._resources.of(save)):
+            return None
+        parts = (part for value in _given(save) for part in walk(value))
+        return next((part for part in parts if isinstance(part, cst.Name) and part.value in taken), None)
 
     def _put_back(self, ask: cst.Call, function: Scope) -> Iterator[Kept]:
         """`talk.append((text, ask(talk)))`: a place that lasts, by its use alone, whatever its elements are.
@@ -185,7 +199,24 @@ class StoredTurns:
             place = self._lasting(target, function) if target is not None else None
             if place is not None and (not isinstance(node, cst.Assign) or self._is_longer(place, node, function)):
                 found.setdefault(place, {})[node] = value
+            for there in self._grown_there(node) if isinstance(node, cst.Call) and node.args else ():
+                found.setdefault(there, {})[node] = value
         return found
+
+    def _grown_there(self, call: cst.Call) -> Iterator[Slot]:
+        """The globals of another file, as this one has them, that a function there makes longer: `note(key, line)`."""
+        found = self._anatomy.imported_function(ex.dotted(call.func) or "") if self._imported else None
+        for place in found[0].stored_turns._grown(found[1]) if found is not None else ():
+            own = self._imported.get((found[0], root_object(place))) if found is not None else None
+            if own is not None:
+                yield moved(place, root_object(place), own)
+
+    @cached_property
+    def _imported(self) -> dict[tuple[Anatomy, Slot], Slot]:
+        """The globals of other files of which this one reads a part, each as it has it."""
+        used = {ex.dotted(node.value) for node in self._module.nodes_of(cst.Subscript)} & {*self._module.imports.full}
+        found = ((self._anatomy.imported_value(name), name) for name in used if name is not None)
+        return {value: ("var", self._module.top, name) for value, name in found if value is not None}
 
     def _is_longer(self, place: Slot, node: cst.Assign, function: Scope) -> bool:
         """`self.said = self.said + [text]`: something is added to what was there, or to a copy, and takes its place."""
@@ -270,7 +301,8 @@ class StoredTurns:
                     read = self._resources.of(load).read
                     kept = [save for save in kept if not read.isdisjoint(self._resources.of(save).made)]
                 if kept and slot is not None:
-                    whole = next(filter(None, (_whole(save, names & taken) for save in kept)), None)
+                    wholes = (_whole(save, names & taken) or self._put_anew(load, save, taken) for save in kept)
+                    whole = next(filter(None, wholes), None)
                     yield Kept(slot, ask, [*kept], load, whole, self._resources.of(load).lies_outside)
 
     def _asked_within(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
@@ -347,6 +379,13 @@ class StoredTurns:
             bound = self._facts.slots.bindings(site.node, function)
             given = {slot[2]: value for slot, value in bound if slot[0] == "var"}
             yield site.caller, site.node, {**(free if site.caller is around else {}), **given}
+        for start in self._anatomy.races.starts:
+            along = (
+                handed_along(start.node) if start.function is function and isinstance(start.node, cst.Call) else None
+            )
+            if along is not None and self._facts.slots.function(along[0]) is function:
+                bound = self._facts.slots.bound(along[1], function)
+                yield self._module.scope_of[start.node].function, start.node, {slot[2]: value for slot, value in bound}
         if around is not None and free and all(site.caller is not around for site in sites):
             yield around, function.node, {**free}
 

@@ -63,7 +63,8 @@ table's row, a document or a store of the project, and saves there as a whole, w
 two requests of one session load the same list, and the later save is all that stays. What a function loads and saves
 follows from what it does, in this file or an imported one; or from its use: what a call gave is asked with, gets the
 answer, and is handed back to where it came from (`await people.keep(person)`, `row.save()`), also under a key that it
-carries itself. All rows of a key that are taken out, and put in anew one by one, are a save of the whole. What lies
+carries itself; also by a helper that is handed what to do (`retry(lambda: load(key))`), or that is handed the row. All
+rows of a key that are taken out, and put in anew one by one, are a save of the whole, whatever is put there. What lies
 outside of the program is shared, too, by objects that are made for each request, and by threads that handlers begin.
 Silent there: a row that is added, a push, an update that compares a version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`,
 and a load and save without an `await` in one event loop. A method that always rebinds the history (`self.reset(key,
@@ -72,11 +73,11 @@ summary)`) rebinds it where it is called.
 Two more forms: a conversation that the provider, or an object of its library, begins because a look into a registry
 found none, and that is stored there after a wait (two first messages begin two, and one is lost); and messages that one
 run takes out of a history while the turn of another may wait for the model. It empties the history, by a command or
-after an error of its own, or begins it anew, if that turn looks it up again to store the answer; or it deletes the
-rows, all that have what the turn loads them by, where its question is stored before its answer comes; or it takes the
-last message back, which by then may be the other's question. A message that is taken out itself
-(`talk.remove(question)`) is the run's own. A test whether there is a history (`if key in talks: talks[key] = []`) keeps
-nobody away.
+after an error of its own, or begins it anew, or the object that keeps it (`self.talk = Talk()`), if that turn looks it
+up again to store the answer; or it deletes the rows, all that have what the turn loads them by, where its question is
+stored before its answer comes; or it takes the last message back, which by then may be the other's question. A message
+that is taken out itself (`talk.remove(question)`) is the run's own. A test whether there is a history (`if key in
+talks: talks[key] = []`) keeps nobody away.
 
 What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
 there that call functions of this one, also through further files; and the base classes of this one's classes, of whose
@@ -87,10 +88,10 @@ who runs it in a thread or a task, here or in another file, runs beside others.
 
 Silent everywhere: `__init__`, objects a function made for itself, what a WebSocket keeps for its connection, tasks
 whose end is waited for before the next starts, what is taken out behind a test of what the turn sets while it runs, or
-of the time that has gone by, a list made ahead of the nested functions that share it, callers that
-all hold the lock, a call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), frameworks that run
-handlers one after another. Of a history that all users have in common, only stale rewrites are reported here: that it
-is common is what cross-session-history (AGL103) reports.
+of the time that has gone by, a list made ahead of the nested functions that share it, callers that all hold the lock, a
+call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), frameworks that run handlers one after
+another. Of a history that all users have in common, only stale rewrites are reported here: that it is common is what
+cross-session-history (AGL103) reports.
 
 ## Known problems
 Of one file alone (standard input, an editor, flake8) nobody knows who calls it. An object of an imported class with an

@@ -21,6 +21,7 @@ from lint_rules.anatomy.turns.turns import Turn, are_answered
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, is_parameter, root_object, whole_of
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
@@ -56,7 +57,8 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
             *_removals(anatomy, turn.slot),
             *_removals_elsewhere(anatomy, turn.slot, turn.nodes),
         ):
-            if (in_place or beside.looks_again(turn)) and not beside.is_apart(node, function, turn):
+            seen = in_place or (_looks_again(anatomy, turn) and not _leads_to(anatomy, node, function, turn))
+            if seen and not beside.is_apart(node, function, turn):
                 removed.setdefault(function, []).append((node, last))
         for function, found in removed.items():
             start = beside.start_of(function, turn, run) if (function, turn.slot) not in told else None
@@ -128,13 +130,25 @@ class _Beside:
     def start_of(self, function: Scope, turn: Turn, run: list[Start]) -> Start | None:
         """What runs a function while the turn, which `run` start, is under way."""
         for start, reached in self.reach.items():
+            if self._comes_first(start.function):
+                continue
             for other in run if function in reached else ():
                 on_loop = start.on_loop and not reached[function] and other.on_loop
+                on_loop = on_loop and not self.reach.get(other, {}).get(turn.function, False)
                 again = start.kind == "handler" or self.unguarded.is_many(start)
                 meet = self.races.joins.may_meet(start, other) if start.function is not other.function else again
                 if meet and (not on_loop or self.anatomy.turns.gives_way(turn)):
                     return start
         return None
+
+    @once(circular=True)
+    def _comes_first(self, function: Scope) -> bool:
+        """Whether a framework runs a function before all others, or those who call it: there is no turn yet."""
+        serving = self.anatomy.calls.servings.get(function)
+        if serving is not None:
+            return serving.first
+        sites = self.anatomy.calls.sites[function]
+        return bool(sites) and all(self._comes_first(site.caller) for site in sites)
 
     def is_apart(self, node: cst.CSTNode, function: Scope, turn: Turn) -> bool:
         """Whether a lock, a flag that the turn takes, or the time that has gone by keeps a removal away from a turn."""
@@ -165,19 +179,38 @@ class _Beside:
         made = self.anatomy.facts.assigned(slot) if slot is not None and depth < _DEEPEST else []
         return any(self._asks_time(part, depth + 1) for value in made for part in walk(value))
 
-    def looks_again(self, turn: Turn) -> bool:
-        """Whether a turn looks the history up again, behind the ask, to make it longer: no name still holds the old."""
-        return any(self._looks_again(turn, node) for node in turn.grows)
 
-    def _looks_again(self, turn: Turn, node: cst.CSTNode) -> bool:
-        anatomy = self.anatomy
-        if not anatomy.leads(turn.function, turn.asks, [node]) or node in turn.asks:
-            return False
-        base = ex.receiver(node) if isinstance(node, cst.Call) else None
-        given = [arg.value for arg in node.args] if isinstance(node, cst.Call) else []
-        slots = [anatomy.facts.slots.of(value) for value in (*given, *([base] if base is not None else []))]
-        held = (slot for slot in slots if slot is not None and slot[0] == "var" and slot[1] is turn.function)
-        return all(anatomy.aliases.of(slot) != turn.slot for slot in held)
+def _leads_to(anatomy: Anatomy, node: cst.CSTNode, function: Scope, turn: Turn) -> bool:
+    """Whether a function comes to a turn behind a place: there it begins the talk of its own."""
+    sites = anatomy.calls.calls[function]
+    running = [site.node for site in sites if turn.function in anatomy.calls.reachable(site.callee)]
+    return turn.function is function or anatomy.leads(function, [node], running)
+
+
+def _looks_again(anatomy: Anatomy, turn: Turn, depth: int = 0) -> bool:
+    """Whether a turn looks the history up again, behind the ask, to make it longer: no name still holds the old.
+
+    Or one does that it runs in another file, which does not know who runs it: else it says so itself.
+    """
+    if any(_is_looked_up(anatomy, turn, node) for node in turn.grows):
+        return True
+    run = (body(anatomy, ask) for ask in turn.asks if ask in turn.grows) if depth < _DEEPEST else ()
+    return any(
+        _looks_again(there, inner, depth + 1)
+        for there, method in filter(None, run)
+        if not anatomy.tells(there.module.path)
+        for inner in there.turns.open_in(method)
+    )
+
+
+def _is_looked_up(anatomy: Anatomy, turn: Turn, node: cst.CSTNode) -> bool:
+    if not anatomy.leads(turn.function, turn.asks, [node]) or node in turn.asks:
+        return False
+    base = ex.receiver(node) if isinstance(node, cst.Call) else None
+    given = [arg.value for arg in node.args] if isinstance(node, cst.Call) else []
+    slots = [anatomy.facts.slots.of(value) for value in (*given, *([base] if base is not None else []))]
+    held = (slot for slot in slots if slot is not None and slot[0] == "var" and slot[1] is turn.function)
+    return all(anatomy.aliases.of(slot) != turn.slot for slot in held)
 
 
 _Removal = tuple[cst.CSTNode, Scope, bool, bool]
@@ -195,6 +228,7 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
                     yield write.node, write.function, True, in_place
                 elif _begins(anatomy, write, slot) and (in_place or not named):
                     yield write.node, write.function, False, in_place
+    yield from ((node, function, False, False) for node, function in _replaced(anatomy, slot))
     known = {write.node for writes in anatomy.writes.by_slot.values() for write in writes}
     for call in anatomy.module.nodes_of(cst.Call):  # of an object of another file, too
         base = ex.receiver(call) if pops_last(call) and call not in known else None
@@ -210,6 +244,45 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
         place = anatomy.facts.slots.of(target) if target is not None else None
         if place is not None and anatomy.aliases.of(place) == registry and root_object(registry)[0] in {"attr", "var"}:
             yield node, anatomy.module.scope_of[node].function, False, False
+
+
+def _replaced(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[cst.CSTNode, Scope]]:
+    """`self.talk = Talk()`: where the object that keeps a history gives way to another one, with nothing of the old."""
+    for holder in (*islice(whole_of(slot), 1, None), *_holders(anatomy, slot)):
+        lasts = holder[0] in {"attr", "member"} or holder[:2] == ("var", anatomy.module.top)
+        for value in anatomy.facts.assigned(holder) if lasts else ():
+            node = anatomy.module.awaiting(value)
+            if isinstance(node, (cst.Assign, cst.AnnAssign)) and isinstance(ex.inner(value), cst.Call):
+                if not _tells_of(anatomy, value, {holder, *whole_of(slot)}):
+                    yield node, anatomy.module.scope_of[node].function
+
+
+def _holders(anatomy: Anatomy, slot: Slot) -> Iterable[Slot]:
+    """Where the objects live of which a history is an attribute, and that a function makes longer through them.
+
+    `self.talk.lines.append(line)`, `self.talk.add(line)`.
+    """
+    root, slots = root_object(slot), anatomy.facts.slots
+    writes = [write for write in anatomy.writes.by_slot[slot] if grows(anatomy, write)] if root[0] == "attr" else []
+    parts = (part for write in writes for part in walk(write.node) if type(part) is cst.Attribute)
+    bases: list[cst.BaseExpression | None] = [part.value for part in parts if slots.of(part) == root]
+    bases += [ex.receiver(site.node) for write in writes for site in anatomy.calls.sites[write.function]]
+    found = (slots.of(base) for base in bases if base is not None)
+    return dict.fromkeys(held for held in found if held is not None and slots.classes.get(held) is root[1])
+
+
+def _tells_of(anatomy: Anatomy, value: cst.CSTNode, places: set[Slot], depth: int = 0) -> bool:
+    """Whether a value is made of what there is in some places."""
+    for part in walk(value):
+        kept = anatomy.facts.slots.of(part) if isinstance(part, (cst.Name, cst.Attribute, cst.Subscript)) else None
+        if kept is None:
+            continue
+        if not places.isdisjoint(whole_of(anatomy.aliases.of(kept))):
+            return True
+        made = anatomy.facts.assigned(kept) if kept[0] == "var" and depth < _DEEPEST else ()
+        if any(_tells_of(anatomy, each, places, depth + 1) for each in made):
+            return True
+    return False
 
 
 def _removals_elsewhere(

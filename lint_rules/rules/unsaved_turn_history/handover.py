@@ -432,6 +432,8 @@ class _Search:
         ]
         if not written.issuperset(handovers) or self._kept_one_by_one(function, slot, handovers):
             return
+        if any(one.node in written for one in replies):  # what is called puts it there, and writes it out
+            return
         if not again.leads(after, set(self.anatomy.points(function, users)), exceptions=False):
             yield Unhanded(replies[0].node, "early", slot, replies[0], handovers[-1], function)
 
