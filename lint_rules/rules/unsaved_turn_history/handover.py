@@ -84,14 +84,11 @@ class _Search:
 
     def of(self, function: Scope) -> Iterator[Unhanded]:
         lists: dict[Slot, list[Stored]] = {}
-        begun: set[Slot] = set()  # `new = [reply]`
         for one in self.anatomy.transcript.stored(function):
             if one.slot is not None and one.kind in GROWING and (self._is_reply(one) or one.answers):
                 lists.setdefault(one.slot, []).append(one)
-            elif one.slot is not None and one.kind == "rebind" and self._is_reply(one):
-                begun.add(one.slot)
         for slot, stored in lists.items():
-            if (slot in begun or any(map(self._is_reply, stored))) and self._reaches_model(function):
+            if self._reaches_model(function):
                 loads = self._waits(slot, function)
                 handovers = self._handovers(slot, function) if loads is not None else []
                 if loads:
