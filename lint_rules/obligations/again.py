@@ -311,6 +311,7 @@ def _fails_with_arguments(anatomy: Anatomy, call: cst.Call) -> bool:
     return not used or again.graph.raises in failed or again.leads(failed, {again.graph.raises}, exceptions=False)
 
 
+@once(circular=False)
 def _fails_with_tool(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a function of the project runs the tool call that it is handed, and an error of the tool leaves it.
 

@@ -175,14 +175,13 @@ class _Search:
         same = self.late.told_alike(function, told)
         loops = [head for node in same for head in self._headers(function, node, run) if _goes_through(head, node)]
         kept = set(self.anatomy.points(function, [*keeps, *told, *same, *loops]))
-        new = [
-            point
-            for point in ran
-            if not self._comes_past(again, [each for each in ran if each is not point], point, kept)
-        ]
+        results = self.late.results(self.anatomy, function)
+        put = set(self.anatomy.points(function, [node for node, place in results if place is not None]))
+        old = {point for point in put if self._comes_past(again, set(ran) - {point}, point, kept)}
+        new = [point for point in ran if point not in old]
         return not again.leads(new, set(again.points(run)), kept, exceptions=False) or bool(kept & set(ran))
 
-    def _comes_past(self, again: Again, ran: list[Point], point: Point, kept: set[Point]) -> bool:
+    def _comes_past(self, again: Again, ran: set[Point], point: Point, kept: set[Point]) -> bool:
         """Whether what tools gave before is kept by then, so that `talk.append(results)` puts there nothing new."""
         return again.leads(ran, {point}, exceptions=False) and not again.leads(ran, {point}, kept, exceptions=False)
 
