@@ -115,7 +115,9 @@ class Again:
         if facts.decoder(call) or facts.encoder(call) or self.anatomy.calls.asks(call):
             return True
         kinds = {kind for arg in call.args for kind in facts.kinds(arg.value)}
-        return not kinds.isdisjoint(_ARGUMENTS) or (Kind.CALL in kinds and _fails_with_tool(self.anatomy, call))
+        if kinds.isdisjoint(_ARGUMENTS):
+            return Kind.CALL in kinds and _fails_with_tool(self.anatomy, call)
+        return _fails_with_arguments(self.anatomy, call)
 
     def failed(self, node: cst.CSTNode) -> list[Point]:
         """Where an error of `node` goes."""
@@ -291,6 +293,22 @@ class Again:
                     if isinstance(first, cst.Name) and first.value == node.value:
                         return True
         return False
+
+
+@once(circular=False)
+def _fails_with_arguments(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether an error of what is done with arguments leaves the function that gets them; one that is not known."""
+    there, function = body(anatomy, call) or (anatomy, None)
+    if function is None or function.kind != "function":
+        return True
+    slots = there.facts.slots
+    given = {
+        s for s, value in slots.bindings(call, function) if not anatomy.facts.kinds(value).keys().isdisjoint(_ARGUMENTS)
+    }
+    used = [n for n in function.nodes_of(cst.Call, cst.Subscript, cst.For) if slots.names_any(n, given)]
+    again = Again(there, function)
+    failed = [point for node in used for point in again.failed(node)]
+    return not used or again.graph.raises in failed or again.leads(failed, {again.graph.raises}, exceptions=False)
 
 
 @once(circular=False)

@@ -294,6 +294,7 @@ class ReplyPlaces:
         held = self.held(function, call, barred, told)
         refused = Refusals(self.anatomy.module, lambda response: reads(response, taken))
         ways, says = self.anatomy.ways(function), self._is_there(taken, refused, told)
+        decodes = self._decoding(function, taken)
         for leaves in (node for node in self._leaving(function, call, taken) if node not in refused):
             points = [
                 point
@@ -303,10 +304,15 @@ class ReplyPlaces:
             ]  # fmt: skip
             over = AnyOf(barred, set(self.anatomy.points(function, self._given_up(function, leaves, call, taken))))
             comes = any(point in asks for point in points) or (
-                bool(points) and ways.path(asks, points, barred, says=says) is not None
+                bool(points) and ways.path(asks, points, barred, fails=decodes.__contains__, says=says) is not None
             )
             if comes and ways.path(points, ends, over, says=says) is not None:
                 yield leaves
+
+    def _decoding(self, function: Scope, taken: Collection[str]) -> set[Point]:
+        """Where a text of the reply is decoded, which fails where the model has written something else."""
+        calls = (call for call in function.nodes_of(cst.Call) if self.anatomy.facts.decoder(call) is not None)
+        return set(self.anatomy.points(function, [call for call in calls if reads(call, taken)]))
 
     def _given_up(self, function: Scope, leaves: cst.CSTNode, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
         """Where a stream of which a piece leaves is not read to its end: a jump under a test that no piece is asked."""
@@ -327,6 +333,7 @@ class ReplyPlaces:
         Only for the points that are reached from the request: a name that is bound to something else holds it no more.
         """
         asks = set(self.anatomy.points(function, [call]))
+        decodes = self._decoding(function, self.derived(function, call))
 
         def after(point: Point, names: frozenset[str] | None) -> frozenset[str] | None:
             if point in barred:
@@ -336,9 +343,11 @@ class ReplyPlaces:
             return self._bound_at(function, point, call, names or frozenset())
 
         def along(
-            point: Point, kind: Edge, _: frozenset[str] | None, behind: frozenset[str] | None
+            point: Point, kind: Edge, before: frozenset[str] | None, behind: frozenset[str] | None
         ) -> frozenset[str] | None:
-            return None if kind in {"exception", closed_side(point, told)} else behind
+            if kind == "exception":
+                return before if point in decodes else None
+            return None if kind == closed_side(point, told) else behind
 
         found = solve(self.anatomy.flow(function), None, after, _either, along)
         return {point: names or frozenset() for point, names in found.items() if names is not None or point in asks}

@@ -38,8 +38,9 @@ from lint_rules.anatomy.vocabulary import (
     TELLING_ROLES,
 )
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.memo import DEEPEST, once
+from lint_rules.syntax.memo import DEEPEST, kept, once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
@@ -787,15 +788,26 @@ class StoredTurns:
                     names.update(target.value for target in targets if isinstance(target, cst.Name))
         return names
 
-    def _bound(self, function: Scope) -> Iterator[tuple[cst.BaseExpression, Sequence[cst.BaseExpression]]]:
-        """What a function binds, and to what; also `messages.extend(store.history(key))`."""
-        for node in function.nodes_of(cst.Assign, cst.AnnAssign):
-            if node.value is not None:
-                yield node.value, ex.targets(node)
+    @kept
+    def _bound(self, function: Scope) -> list[tuple[cst.BaseExpression, Sequence[cst.BaseExpression]]]:
+        """What a function binds, and to what; also `messages.extend(store.history(key))`, and that one by one."""
+        nodes = function.nodes_of(cst.Assign, cst.AnnAssign)
+        found: list[tuple[cst.BaseExpression, Sequence[cst.BaseExpression]]] = [
+            (node.value, ex.targets(node)) for node in nodes if node.value is not None
+        ]
         for call in function.nodes_of(cst.Call):
-            base = ex.receiver(call) if ex.called_name(call) == "extend" and call.args else None
-            if base is not None:
-                yield call.args[0].value, [base]
+            base = ex.receiver(call) if ex.called_name(call) in {"extend", "append"} and call.args else None
+            if base is not None and ex.called_name(call) == "extend":
+                found.append((call.args[0].value, [base]))
+            elif base is not None and (loop := self._gone_through(call)) is not None:
+                found.append((loop.iter, [base]))
+        return found
+
+    def _gone_through(self, call: cst.Call) -> cst.For | None:
+        """The loop of which a call is handed each element, or what is made of that."""
+        loops = (outer for outer in self._module.ancestors(call) if isinstance(outer, cst.For))
+        names = {part.value for arg in call.args for part in walk(arg) if isinstance(part, cst.Name)}
+        return next((loop for loop in loops if names & names_of_elements(loop)), None)
 
     def _says_role(self, call: cst.Call) -> bool:
         """`store.note(key, "assistant", reply)`, also in what a function of this file does."""

@@ -70,27 +70,29 @@ shows or returns the reply and on to the end of the turn, past everything that c
 own that gets nowhere else stores nothing. Helpers and callers of the file are followed, and functions of other files
 that ask with the list, or with the object that has it. A reply that says itself that it failed is none. An `if` around
 the append counts as the program's own wish, unless it asks for tool calls, in whatever form: behind it the model is
-asked again in any case. In place of the list may stand a store: an
-object of this file or another, or a table, which is told the question, gives what is sent, and is told nothing but
-questions anywhere in the file. Or the list is given back beside the answer, to a caller that begins the next turn with
-it, and puts nothing there. A list that begins anew in each turn, an object made for one task, a question beside the
-conversation (`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
+asked again in any case. In place of the list may stand a store: an object of this file or another, or a table, which is
+told the question, gives what is sent, and is told nothing but questions anywhere in the file. Or one that a function
+loads from, asks with, and tells what the model has said, while another way of the same function gives the reply to a
+user or a caller past that, also in the handler of what decodes it; an `if` around the store is the program's wish
+there. Or the list is given back beside the answer, to a caller that begins the next turn with it, and puts nothing
+there. A list that begins anew in each turn, an object made for one task, a question beside the conversation
+(`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
 
 For a round that is asked past its reply: the loop adds a message of the user or the system to the list that it sends,
 on a way from a reply without tool calls to the next request on which nothing that may be the reply is added; elsewhere
 in the loop a reply is. So in the handler of what takes the reply apart. Silent: the message is made of the reply; a
 test tells that there was none.
 
-For waiting messages: the list holds replies, or what a run of an agent gives one by one, also one of another file, and
-is stored at one place at least that they reach. A list that was loaded counts where it goes back to the same store,
-file or table; one that lives on in a store of the project does not wait. So for one that comes in a tuple. A way out
-counts when it passes by each of these, and does not give the list to the caller. An error that leaves the function
-counts where it is raised there or is one of a request, also in a function of the project that runs the rounds, or while
-the pieces of an answer come in, and follows a tool run; the messages are kept nowhere else as they come. In a handler,
-a tool counts as well that the model has chosen, where the function that runs it lets its errors out. Where the list
-goes nowhere, what a history or a store that lasts is told of the turn, of its results or of the answer, is looked for
-in its place: a way out counts when a tool has run, and it is told nothing. Not reported is that only the user's words
-are lost, nor the text of a stream that was not read to its end.
+For waiting messages: the list holds replies or the results of tools, or what a run of an agent gives one by one, also
+one of another file, and is stored at one place at least that they reach. A list that was loaded counts where it goes
+back to the same store, file or table; one that lives on in a store of the project does not wait. So for one that comes
+in a tuple. A way out counts when it passes by each of these, and does not give the list to the caller. An error that
+leaves the function counts where it is raised there or is one of a request, also in a function of the project that runs
+the rounds, or while the pieces of an answer come in, and follows a tool run; the messages are kept nowhere else as they
+come. In a handler, a tool counts as well that the model has chosen, where the function that runs it lets its errors
+out. Where the list goes nowhere, what a history or a store that lasts is told of the turn, of its results or of the
+answer, is looked for in its place: a way out counts when a tool has run, and it is told nothing. Not reported is that
+only the user's words are lost, nor the text of a stream that was not read to its end.
 
 For a talk in a file or table: a `while` loop takes turns, each with tools, and writes behind them what another function
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
@@ -108,9 +110,10 @@ lives on) is told behind it of what it gives, or puts into what it is handed. Re
 that leaves the run and comes to the end past that, or in a loop to the next turn, which loads the talk again or begins
 it with its question; in a generator a `yield` before it, also one of the run that is handed out (`yield from`); and a
 call before it that is awaited and sends the answer, whose error leaves the function. A handler that tells what lasts of
-something else alone (an excuse, what another model says) keeps nothing of the tools. Silent: the run itself puts
-something of the talk into what lasts (what its tools keep is another matter), or takes the errors of its requests; each
-piece is told as it comes. A test for the last word that the run yields counts as its end.
+something else alone (an excuse, what another model says) keeps nothing of the tools; nor does one place for all ways
+that is told what the run was sent, where an error has left that as it was (`talk = run(talk)`). Silent: the run itself
+puts something of the talk into what lasts (what its tools keep is another matter), or takes the errors of its requests;
+each piece is told as it comes. A test for the last word that the run yields counts as its end.
 
 For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
 entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not
@@ -172,7 +175,7 @@ from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.rules.unsaved_turn_history.detached import Detached, detached_names
 from lint_rules.rules.unsaved_turn_history.digests import Digest, lost_digests
 from lint_rules.rules.unsaved_turn_history.emptied import Emptied, emptied_stores
-from lint_rules.rules.unsaved_turn_history.forgotten import Forgotten, forgotten_replies
+from lint_rules.rules.unsaved_turn_history.forgotten import Forgotten, Passed, forgotten_replies, passed_stores
 from lint_rules.rules.unsaved_turn_history.handover import Unhanded, unhanded_turns
 from lint_rules.rules.unsaved_turn_history.late_runs import LateRun, late_runs
 from lint_rules.rules.unsaved_turn_history.late_saves import LateReturn, LateSave, late_returns, late_saves
@@ -195,6 +198,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for detached in detached_names(anatomy):
         yield _detached(detached)
     asked = {found.asks for found in forgotten}
+    yield from (_passed(passed) for passed in passed_stores(anatomy) if passed.asks not in asked)
     for repeated in repeated_requests(anatomy):
         if isinstance(repeated.test, cst.If) or repeated.asks not in asked:
             yield _round(anatomy, repeated)
@@ -224,6 +228,14 @@ def _reply(found: Forgotten) -> Draft:
         notes.append(Note(found.inner, "it comes back from here"))
     notes.append(Note(found.user.node, f"the user's message stays in `{history}`"))
     return Draft(found.leaves, message, cure, tuple(n for n in notes if n.node is not found.leaves))
+
+
+def _passed(found: Passed) -> Draft:
+    message = (
+        "the reply goes out here, past what stores it: in the next turn the model does not know what it has answered"
+    )
+    notes = (Note(found.asks, "the reply to this request"), Note(found.save, "it is stored here only"))
+    return Draft(found.leaves, message, "store the question and the reply on this path, too", notes)
 
 
 def _detached(found: Detached) -> Draft:

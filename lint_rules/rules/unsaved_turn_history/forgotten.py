@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from types import MappingProxyType
 from typing import TypeGuard
 
@@ -22,6 +23,7 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.told import Told, leaves_out, told_by
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces
+from lint_rules.anatomy.turns.stored_turns import Kept
 from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
 from lint_rules.rules.unsaved_turn_history.detached import is_put_nowhere
@@ -55,6 +57,15 @@ class Forgotten:
 
 
 @record
+class Passed:
+    """A reply to `asks` that leaves past where its turn is stored, `save`: another way of the function comes there."""
+
+    leaves: cst.CSTNode
+    asks: cst.Call
+    save: cst.CSTNode
+
+
+@record
 class _Pending:
     """A reply that a function has got and not stored: `returned` tells whether the caller gets it, `sent` how the
     history was sent, `leaves` where the reply leaves the function (at first the request itself), `at` the call there
@@ -81,6 +92,15 @@ def forgotten_replies(anatomy: Anatomy) -> Iterator[Forgotten]:
                 if found.asks not in told and found.leaves not in told:
                     told.update((found.asks, found.leaves))
                     yield found
+
+
+def passed_stores(anatomy: Anatomy) -> Iterator[Passed]:
+    """Those of the turns of a file that are in a store, which is told what the model has said behind the request."""
+    search = _Search(anatomy)
+    for function in anatomy.module.functions:
+        for turn in anatomy.stored_turns.of(function) if function.kind == "function" else ():
+            if turn.load is not None and anatomy.module.inside(turn.load, function.node):  # else its caller's to store
+                yield from islice(search.past_store(function, turn), 1)
 
 
 class _Search:
@@ -121,6 +141,24 @@ class _Search:
                             pending.returned,
                             pending.inner,
                         )
+
+    def past_store(self, function: Scope, turn: Kept) -> Iterator[Passed]:
+        """Where the reply of a turn goes to a caller or user, and nothing is stored of it; an `if` may be meant so."""
+        module, flow = self.anatomy.module, self.anatomy.flow(function)
+        taken = self.places.derived(function, turn.ask)
+        start, saved = self.anatomy.points(function, [turn.ask]), self.anatomy.points(function, turn.saves)
+        if not flow.reaches(start, saved, exceptions=False):
+            return
+        around = [
+            outer
+            for save in turn.saves
+            for outer in module.ancestors(save)
+            if isinstance(outer, (cst.If, cst.For, cst.While, cst.Match)) and not module.inside(turn.ask, outer)
+        ]
+        barred = self.places.stores(function, None, turn.ask, taken, also=turn.saves)
+        barred = {*barred, *self.anatomy.points(function, around)} - set(start)
+        for leaves in self.places.forgotten(function, turn.ask, [flow.exit], barred):
+            yield Passed(leaves, turn.ask, turn.saves[-1])
 
     def _is_told(self, one: Stored) -> bool:
         """Whether a helper stores what it is handed there: not where a constant tells it not to."""
@@ -385,7 +423,7 @@ class _Search:
         if there is self.anatomy:
             return pending
         function = self.anatomy.module.scope_of[call].function
-        return [_Pending(call, call, function, True, each.sent) for each in pending[:1] if each.returned]
+        return [_Pending(call, call, function, each.returned, each.sent) for each in pending[:1]]
 
     def _in(self, there: Anatomy) -> _Search:
         """The search in the file of a function that is run."""

@@ -84,24 +84,30 @@ class _Search:
 
     def of(self, function: Scope) -> Iterator[Unhanded]:
         lists: dict[Slot, list[Stored]] = {}
-        begun: set[Slot] = set()  # `new = [reply]`
-        for one in self.anatomy.transcript.stored(function):
+        written = self.anatomy.transcript.stored(function)
+        for one in written:
             if one.slot is not None and one.kind in GROWING and (self._is_reply(one) or one.answers):
                 lists.setdefault(one.slot, []).append(one)
-            elif one.slot is not None and one.kind == "rebind" and self._is_reply(one):
-                begun.add(one.slot)
         for slot, stored in lists.items():
-            if (slot in begun or any(map(self._is_reply, stored))) and self._reaches_model(function):
+            if self._reaches_model(function):
                 loads = self._waits(slot, function)
                 handovers = self._handovers(slot, function) if loads is not None else []
                 if loads:
                     handovers = [node for node in handovers if any(self._goes_back(node, load) for load in loads)]
+                replies = any(one.slot == slot and self._is_reply(one) for one in written)
+                if not replies:
+                    handovers = [node for node in handovers if not self._goes_into_list(node)]
                 ran = [one for one in stored if self._tools_ran(one)]
                 if handovers:
                     waiting = [one for one in stored if self._waits_still(one, slot, handovers)]
                     yield from self._lost(function, slot, waiting, handovers) if waiting else ()
-                elif loads is not None and ran:
+                elif loads is not None and ran and replies:
                     yield from self._untold(function, slot, ran)
+
+    def _goes_into_list(self, handover: cst.CSTNode) -> bool:
+        """Whether results go into a list behind their calls: without them, these have none, which is another matter."""
+        stored = self.anatomy.transcript.at(handover)
+        return any(one.slot is not None and one.slot[0] != "outside" for one in stored)
 
     def _untold(self, function: Scope, slot: Slot, ran: list[Stored]) -> Iterator[Unhanded]:
         """A list that goes nowhere, where what lasts is told how the turn ended, but not on each way."""

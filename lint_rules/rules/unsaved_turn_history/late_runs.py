@@ -31,6 +31,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.twins import Unplaced
 from lint_rules.syntax.walk import walk
 
+_PUT = frozenset({*GROWING, "rebind"})
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
 
 
@@ -130,15 +131,31 @@ class _Search:
         names |= {slot[2] for slot in local if self.lasting.keeps(self.anatomy.aliases.of(slot)) is None}
         caught = [each.name.name for each in function.nodes_of(cst.ExceptHandler) if each.name is not None]
         errors = {name for each in caught for name in ex.target_names(each)}
+        sent = {part.value for arg in run.args for part in walk(arg) if isinstance(part, cst.Name)}
         for node in told:
             if not any(isinstance(outer, cst.ExceptHandler) for outer in self.anatomy.module.ancestors(node)):
-                yield node
+                value = node.value if isinstance(node, cst.Assign) else node
+                read = {part.value for part in walk(value) if isinstance(part, cst.Name)} & given
+                is_sent = bool(read) and read <= sent  # `talk = run(talk)`: where that fails, it is as it was
+                yield from self._changes(function, read) if is_sent else (node,)
                 continue
             parts = [part for part in walk(node) if isinstance(part, _PLACES)]
             alone = isinstance(node, cst.Call) and not node.args
             of_error = any(isinstance(part, cst.Attribute) and ex.dotted(part.value) in errors for part in parts)
             if alone or of_error or any(slots.of(part) in places or is_read(part, names) for part in parts):
                 yield node
+
+    def _changes(self, function: Scope, names: set[str]) -> Iterator[cst.CSTNode]:
+        """Where names are bound, or what they stand for grows."""
+        local = {("var", name) for name in names}
+        for one in self.anatomy.transcript.stored(function):
+            if one.slot is not None and one.kind in GROWING and (one.slot[0], one.slot[-1]) in local:
+                yield one.node
+        for node in function.nodes:
+            if isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
+                bound = {name for target in ex.targets(node) for name in ex.target_names(target)}
+                if bound & names:
+                    yield node
 
     def _is_late(self, again: Again, here: list[Point]) -> bool:
         """Whether tools that the function runs itself have run when a request is made."""
@@ -158,7 +175,15 @@ class _Search:
         same = self.late.told_alike(function, told)
         loops = [head for node in same for head in self._headers(function, node, run) if _goes_through(head, node)]
         kept = set(self.anatomy.points(function, [*keeps, *told, *same, *loops]))
-        return not again.leads(ran, set(again.points(run)), kept, exceptions=False) or bool(kept & set(ran))
+        results = self.late.results(self.anatomy, function)
+        put = set(self.anatomy.points(function, [node for node, place in results if place is not None]))
+        old = {point for point in put if self._comes_past(again, set(ran) - {point}, point, kept)}
+        new = [point for point in ran if point not in old]
+        return not again.leads(new, set(again.points(run)), kept, exceptions=False) or bool(kept & set(ran))
+
+    def _comes_past(self, again: Again, ran: set[Point], point: Point, kept: set[Point]) -> bool:
+        """Whether what tools gave before is kept by then, so that `talk.append(results)` puts there nothing new."""
+        return again.leads(ran, {point}, exceptions=False) and not again.leads(ran, {point}, kept, exceptions=False)
 
     def _loads(self, function: Scope, run: cst.Call) -> list[cst.BaseExpression]:
         """What gives the history for a run: where it does so again, another turn begins."""
@@ -196,7 +221,7 @@ class _Search:
         kept = (turn for turn in self.anatomy.stored_turns.of(function) if turn.ask is run and turn.load is not None)
         found: list[cst.CSTNode] = [save for turn in kept for save in turn.saves]
         for one in self.anatomy.transcript.stored(function):
-            lasts = one.slot is not None and one.kind in GROWING and self.lasting.keeps(one.slot) is not None
+            lasts = one.slot is not None and one.kind in _PUT and self.lasting.keeps(one.slot) is not None
             found += [one.node] if lasts and _mentions(one.node, names) else []
         for call in function.nodes_of(cst.Call):
             store = (
