@@ -236,10 +236,30 @@ class Forms(Known):
         if "arguments" in items and "name" in items and self.is_kind(items["arguments"], Kind.ARGUMENTS_TEXT):
             evidence = Evidence("holds the arguments of a tool call", node, since=None)
             return {Kind.FUNCTION: evidence, Kind.CALL: evidence}
+        parts = self._parts_of_call(items)
+        if parts is not None:
+            return {Kind.CALL: Evidence("holds the parts of a tool call", node, since=parts)}
         for element in node.elements:
             if isinstance(element, cst.StarredDictElement) and Kind.MESSAGE in self.kinds(element.value):
                 return {Kind.MESSAGE: self.kinds(element.value)[Kind.MESSAGE]}
         return {}
+
+    def _parts_of_call(self, items: dict[str, cst.BaseExpression]) -> Evidence | None:
+        """What shows a dict to hold the id of a call and its arguments, under whatever keys, and nothing but its parts.
+
+        What has a result beside them is a record of what was done.
+        """
+        shown: Evidence | None = None
+        has_id = False
+        for value in items.values():
+            kinds, pair = self.kinds(value), ex.member(value)
+            of = self.kinds(pair[0]) if pair is not None else {}
+            told = kinds.get(Kind.ARGUMENTS) or kinds.get(Kind.ARGUMENTS_TEXT)
+            if told is None and Kind.CALL not in of and Kind.FUNCTION not in of and ex.text(value) is None:
+                return None
+            shown = shown or told
+            has_id = has_id or (pair is not None and pair[1] in {"id", "call_id"} and Kind.CALL in of)
+        return shown if has_id else None
 
     def _called(self, node: cst.Call) -> Kinds:
         name = ex.called_name(node)
