@@ -239,12 +239,16 @@ def _is_tested_alone(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 def _carrier(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
     """What brings the tools of a request, if any: the replies to all requests with it show whether there are some.
 
-    The chat that goes on, the model that was bound to them, or the options that the request gets as they are.
+    The chat that goes on, the model that was bound to them, or the options that the request gets as they are. A request
+    that names its model asks a client, which has no tools by itself (google-genai, `Models.generate_content`).
     """
     name, options = ex.called_name(call), ex.argument(call, "config")
-    if is_asked_in_session(anatomy, call) or name in LANGCHAIN_CALLS or (name in _OF_MODEL and options is None):
+    of_client = ex.argument(call, "model") is not None
+    if is_asked_in_session(anatomy, call) or name in LANGCHAIN_CALLS:
         return ex.receiver(call)
-    return options if name in _OF_MODEL else None
+    if name not in _OF_MODEL:
+        return None
+    return options if options is not None or of_client else ex.receiver(call)
 
 
 def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExpression | None:
