@@ -585,7 +585,7 @@ class Turns:
             awaited = [wait.expression for wait in turn.function.nodes_of(cst.Await)]
             awaited += [loop.iter for loop in turn.function.nodes_of(cst.For) if loop.asynchronous is not None]
             call = turn.nodes[0]
-            waited = holds(awaited, call, names) or call in self._begun_as_tasks
+            waited = (holds(awaited, call, names) and not self._is_over_at_once(call)) or call in self._begun_as_tasks
             return (waited and self.lets_go(call)) or self._is_streamed(call) or self._is_read_in_pieces(call, names)
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
         for node in turn.function.nodes:
@@ -596,6 +596,15 @@ class Turns:
                     if not isinstance(node, cst.Await) or self.lets_go(node.expression):
                         return True
         return False
+
+    def _is_over_at_once(self, call: cst.CSTNode) -> bool:
+        """Whether what a call of another file runs is done when it has given something, which is no coroutine.
+
+        What goes on to be awaited with that comes behind the turn: `await send(agent.chat(text))`.
+        """
+        found = run_elsewhere(self.anatomy, call) if isinstance(call, cst.Call) else None
+        plain = found is not None and not found[1].is_async and not found[1].is_generator
+        return plain and not isinstance(self.module.parent[call], cst.Await)
 
     def _is_read_in_pieces(self, call: cst.CSTNode, names: set[str]) -> bool:
         """Whether a generator of another file is read bit by bit, and others run between two of its pieces."""

@@ -154,7 +154,21 @@ def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, wri
         if harm is not None and (threads or _rewritten_later(races, writes)):
             yield NoLock(writes, *writers, harm)
         elif turn and any(map(longer, writes)) and hold_tool_messages(races.anatomy, history.writes):
-            yield NoLock(writes, *writers, schedules.PARTED)
+            if not _runs_at_one_go(races, history, function, started):
+                yield NoLock(writes, *writers, schedules.PARTED)
+
+
+def _runs_at_one_go(races: Races, history: SharedHistory, function: Scope, started: list[Start]) -> bool:
+    """Whether a plain function, called on the event loop, asks and writes all: until it returns, nobody else runs."""
+    reached = [races.anatomy.unguarded.reach(start.function, start) for start in started]
+    writing = {write.function for write in history.writes}
+    return any(
+        not (whole.is_async or whole.is_generator)
+        and not any(reach.get(whole, True) for reach in reached)
+        and writing <= races.graph.may_run(whole)
+        and races.graph.reaches_llm(whole)
+        for whole in races.graph.with_callers({function})
+    )
 
 
 def _at_the_front(write: HistoryWrite) -> bool:
