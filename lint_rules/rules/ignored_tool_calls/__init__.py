@@ -47,10 +47,11 @@ or this one is, in vain; or another function of a file that has calls in hand of
 nobody knows but that it answers the history that it is handed: where it has given calls, it, or another one in the same
 words, was offered tools; and with the tools that a method gets, where another method of its class gets some and looks
 for calls. Tools that come with a chat, a bound model or a `config` are shown by calls in the reply to another request
-with it. A request may be spread from a dict, be the body of an HTTP request, or be made in a thread or once more after
-an error; tools that it gets only where there are some (`if tools: request["tools"] = tools`) are those. Tools that run
-on the provider's servers, requests with `tool_choice`, and tools that may be None are left alone. Chat completions, the
-Responses API, Anthropic, Bedrock, Gemini, LiteLLM, Ollama and LangChain's `bind_tools` are known.
+with it; a client that makes several requests has none. A request may be spread from a dict, be the body of an HTTP
+request, or be made in a thread or once more after an error; tools that it gets only where there are some (`if tools:
+request["tools"] = tools`) are those. Tools that run on the provider's servers, requests with `tool_choice`, and tools
+that may be None are left alone. Chat completions, the Responses API, Anthropic, Bedrock, Gemini, LiteLLM, Ollama and
+LangChain's `bind_tools` are known.
 
 Where a test of why a reply has ended tells whether there are calls (`stop_reason == "tool_use"`), and its tokens are
 limited, a reply that is cut off within a call is followed as well: on its way, no text may be returned or stored as

@@ -78,14 +78,16 @@ through others, or be registered here with an object of a framework that such a 
 the file with the handlers, or the one that begins the thread or task, sees by itself is reported there. From each start
 the calls are followed until a lock, or a busy flag that is tested and set without an `await` between, keeps runs apart.
 It must decide alone, and be given back: what was seen is no flag, nor when the last message came, nor what a run sets
-before it looks at it. A local flag counts for what its function begins in a loop, if what was begun tells that it is
-over. Two runs of one start overlap when it stands in a loop or runs per event, also a task that a function starts for
-what it is given, if that is called in a loop at whatever distance, is a method that others call, or is handed to a
-library; a handler is reported when its turn stores tool results, or a question and its answer, or the answer to what it
-has loaded before: that one history serves all users is for cross-session-history (AGL103) to report. Two different
-starts must reach one history; or the code that goes on after a start, or a public method beside a turn that comes by
-the clock. On an event loop there must be an `await` within the turn, of more than a coroutine of the project that never
-waits itself; a plain generator of which a response is made (`StreamingResponse(pieces())`) is read in a thread.
+before it looks at it. It may be asked by a property, or where the function is called that takes it. A local flag counts
+for what its function begins in a loop, if what was begun tells that it is over. Two runs of one start overlap when it
+stands in a loop or runs per event, also a task that a function starts for what it is given, if that is called in a loop
+at whatever distance, is a method that others call, or is handed to a library; a handler is reported when its turn
+stores tool results, or a question and its answer, or the answer to what it has loaded before: that one history serves
+all users is for cross-session-history (AGL103) to report. Two different starts must reach one history; or the code that
+goes on after a start, or a public method beside a turn that comes by the clock. On an event loop there must be an
+`await` within the turn, of more than a coroutine of the project that never waits itself, and not only for what is done
+with the answer then (`await send(said)`); a plain generator of which a response is made (`StreamingResponse(pieces())`)
+is read in a thread.
 
 Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks that the next one cancels, if they
 do not take themselves out of the register before their turn; tasks and threads whose end the function that starts them
