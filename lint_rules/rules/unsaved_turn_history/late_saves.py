@@ -17,6 +17,7 @@ from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.turns.lasting import WAITING, Lasting, loop_around
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.storage import Save
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.held_parts import place_of
@@ -178,13 +179,22 @@ class _Search:
         given = [slots.of(arg.value) for arg in turn.args]
         again, kept = Again(self.anatomy, function), self.late.kept(turn)
         for slot in (slots.of(part) for part in bound):
-            if slot is None or slot not in given or slot in kept:
+            if slot is None or slot not in given or slot in kept or not self._is_history_there(slot, turn):
                 continue
             root = root_object(slot)  # what is local is gone with its function
             lasting = not (root[0] == "var" and root[1] is function) and Lasting(self.anatomy).keeps(slot) is not None
             goals = {*again.points(node), *([again.graph.exit, again.graph.raises] if lasting else [])}
             if fails_to(again, again.points(node), goals, again.bound(slot, grown=False)):
                 yield LateReturn(node, turn, slot)
+
+    def _is_history_there(self, slot: Slot, turn: cst.Call) -> bool:
+        """Whether what a turn is given is a history to the function that runs it: not a count of what it has cost."""
+        found, slots = body(self.anatomy, turn), self.anatomy.facts.slots
+        if found is None:
+            return True
+        there, function = found
+        bound = there.facts.slots.bindings(turn, function)
+        return any(Kind.HISTORY in there.facts.of(taken) for taken, value in bound if slots.of(value) == slot)
 
     def _is_stopped(self, again: Again, ask: cst.Call, loop: cst.While, barred: set[Point]) -> bool:
         """Whether a person who stops a turn at the terminal ends the program, past what is barred."""
