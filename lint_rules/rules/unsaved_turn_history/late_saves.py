@@ -289,7 +289,7 @@ class _Search:
         slots, own = self.anatomy.facts.slots, self.anatomy.module.self_name(function)
         given = [node for node in walk(save) if isinstance(node, _PLACES) and ex.dotted(node) != own]
         whole = {part for slot in kept for part in whole_of(slot)}
-        if any(slots.of(node) in whole for node in given):
+        if any(slots.of(node) in whole and not self._is_asked_for_another(node, kept) for node in given):
             return True
         names = {str(slot[2]) for slot in kept if slot[0] == "var" and slot[1] is function}
         names = self.places.derived(function, save, others=asks, known=names) if names else names
@@ -298,6 +298,14 @@ class _Search:
         run = body(self.anatomy, save) if isinstance(save, cst.Call) else None
         inside = self.anatomy.calls.reachable(run[1]) if run is not None and run[0] is self.anatomy else ()
         return any(self._writes(here, whole) for here in inside)
+
+    def _is_asked_for_another(self, node: cst.CSTNode, kept: set[Slot]) -> bool:
+        """Whether another part of an object is read: `save(agent.keys)` gets nothing of what `agent.talk` holds."""
+        outer = self.anatomy.module.parent[node]
+        called = isinstance(call := self.anatomy.module.parent.get(outer), cst.Call) and call.func is outer
+        if not isinstance(outer, cst.Attribute) or outer.value is not node or called:
+            return False
+        return self.anatomy.facts.slots.of(node) not in kept and outer.attr.value not in {slot[2] for slot in kept}
 
     def _writes(self, function: Scope, whole: set[Slot]) -> bool:
         """Whether a method writes out a part of its object that is one of these."""
