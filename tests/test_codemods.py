@@ -16,7 +16,7 @@ from lint_rules.rules.catalogue import BY_NAME, RULES, Rule
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
-FIXABLE = [rule for rule in RULES if (ROOT / "lint_rules/repairs" / f"{rule.name.replace('-', '_')}.py").exists()]
+FIXABLE = [rule for rule in RULES if rule.repairs and rule.asks is None]
 
 
 def command_name(rule: Rule) -> str:

@@ -57,6 +57,8 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
             *_removals(anatomy, turn.slot),
             *_removals_elsewhere(anatomy, turn.slot, turn.nodes),
         ):
+            if function.kind == "class":  # its body runs once
+                continue
             seen = in_place or (_looks_again(anatomy, turn) and not _leads_to(anatomy, node, function, turn))
             if seen and not beside.is_apart(node, function, turn):
                 removed.setdefault(function, []).append((node, last))
