@@ -24,6 +24,7 @@ from lint_rules.anatomy.program.told import Told, leaves_out, told_by
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces
 from lint_rules.anatomy.turns.stored_turns import Kept
+from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
 from lint_rules.rules.unsaved_turn_history.detached import is_put_nowhere
@@ -98,7 +99,8 @@ def passed_stores(anatomy: Anatomy) -> Iterator[Passed]:
     """Those of the turns of a file that are in a store, which is told what the model has said behind the request."""
     search = _Search(anatomy)
     for function in anatomy.module.functions:
-        for turn in anatomy.stored_turns.of(function) if function.kind == "function" else ():
+        few = function.kind == "function" and len(anatomy.turns.requests(function)) <= MOST_REQUESTS
+        for turn in anatomy.stored_turns.of(function) if few else ():
             if turn.load is not None and anatomy.module.inside(turn.load, function.node):  # else its caller's to store
                 yield from islice(search.past_store(function, turn), 1)
 
