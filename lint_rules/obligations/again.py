@@ -7,7 +7,7 @@ what was stored is taken out again. Both are points of the control-flow graph th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -302,13 +302,9 @@ def _fails_with_arguments(anatomy: Anatomy, call: cst.Call) -> bool:
     if function is None or function.kind != "function":
         return True
     slots = there.facts.slots
-    given = {
-        s for s, value in slots.bindings(call, function) if not anatomy.facts.kinds(value).keys().isdisjoint(_ARGUMENTS)
-    }
-    used = [n for n in function.nodes_of(cst.Call, cst.Subscript, cst.For) if slots.names_any(n, given)]
-    again = Again(there, function)
-    failed = [point for node in used for point in again.failed(node)]
-    return not used or again.graph.raises in failed or again.leads(failed, {again.graph.raises}, exceptions=False)
+    given = _given(anatomy, slots.bindings(call, function), _ARGUMENTS)
+    used = [node for node in function.nodes_of(cst.Call, cst.Subscript, cst.For) if slots.names_any(node, given)]
+    return not used or _leaves(there, function, used)
 
 
 @once(circular=False)
@@ -321,15 +317,25 @@ def _fails_with_tool(anatomy: Anatomy, call: cst.Call) -> bool:
     if function is None or function.kind != "function":
         return False
     slots = there.facts.slots
-    given = {slot for slot, value in slots.bindings(call, function) if Kind.CALL in anatomy.facts.kinds(value)}
+    given = _given(anatomy, slots.bindings(call, function), {Kind.CALL})
     chosen = (
         inner
         for inner in function.nodes_of(cst.Call)
         if any(arg.star == "**" and slots.names_any(arg.value, given) for arg in inner.args)
         or (isinstance(inner.func, cst.Subscript) and slots.names_any(inner.func, given))
     )
+    return _leaves(there, function, chosen)
+
+
+def _given(anatomy: Anatomy, bound: Iterable[tuple[Slot, cst.BaseExpression]], kinds: Collection[Kind]) -> set[Slot]:
+    """Of the parameters that are bound at a call those that get something of some kinds."""
+    return {slot for slot, value in bound if not anatomy.facts.kinds(value).keys().isdisjoint(kinds)}
+
+
+def _leaves(there: Anatomy, function: Scope, nodes: Iterable[cst.CSTNode]) -> bool:
+    """Whether an error of one of these nodes leaves the function."""
     again = Again(there, function)
-    failed = [point for inner in chosen for point in again.failed(inner)]
+    failed = [point for node in nodes for point in again.failed(node)]
     return again.graph.raises in failed or again.leads(failed, {again.graph.raises}, exceptions=False)
 
 

@@ -22,6 +22,7 @@ from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import Container, Function, Values
 from lint_rules.syntax.below import walk
 from lint_rules.syntax.memo import kept
+from lint_rules.syntax.normal.inlining import called
 
 _SCHEMAS = words.SCHEMA_NAMES | {"parameters"}
 _SAID = ("content", "output", "result", "text")
@@ -217,7 +218,7 @@ class _Told:
             items = {**_handed_as_keywords(node, frame), **own}
             if not _IDS.isdisjoint(items) or not _ANSWERS.isdisjoint({_text(items.get(k)) for k in ("role", "type")}):
                 yield from ((items[name], frame) for name in _SAID if name in items)
-            if type(node) is ast.Call and _called(node) in words.RESPONSE_MAKERS:
+            if type(node) is ast.Call and called(node) in words.RESPONSE_MAKERS:
                 yield from ((value, frame) for value in [*args[1:2], items.get("response")] if value is not None)
             inside = (
                 _items(value) for key, value in items.items() if key in words.RESPONSES and type(value) is ast.Dict
@@ -363,17 +364,12 @@ def _handed_as_keywords(node: Any, frame: Frame) -> dict[str, ast.expr]:
     return {key: value for display in shown for key, value in _items(display).items()}
 
 
-def _called(node: ast.Call) -> str:
-    """The last name of what is called."""
-    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
-
-
 def _is_of(node: Any, frame: Frame, names: frozenset[str], depth: int) -> bool:
     """Whether a value is what some parameters are, or a part of it, also cleaned up, decoded, or by another name."""
     if type(node) is ast.Name and node.id not in names:
         return depth < _DEEPEST and any(_is_of(value, frame, names, depth + 1) for value in _bound(node, frame))
     if type(node) is ast.Call:
-        parts = node.args[:1] if _called(node) in _TURNS else [getattr(node.func, "value", node)]
+        parts = node.args[:1] if called(node) in _TURNS else [getattr(node.func, "value", node)]
         return any(part is not node and _is_of(part, frame, names, depth) for part in parts)
     if type(node) in (ast.BoolOp, ast.IfExp):
         return any(_is_of(part, frame, names, depth) for part in _PARTS[type(node)](node))

@@ -15,6 +15,7 @@ from lint_rules.anatomy.dialect.parts import Parts
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import ClassObject, Container, Instance, Value, Values
 from lint_rules.syntax.below import blank, walk
+from lint_rules.syntax.normal.inlining import called
 from lint_rules.syntax.word import SAYING, Word
 
 _HELD = {
@@ -50,8 +51,6 @@ class Lowering:
                 look = looks.get(type(node))
                 if look is not None:
                     look(self, node, frame)
-                if type(node) is ast.Attribute and node.attr in _HELD:
-                    self._own_word(node, frame)
 
     def apply(self) -> bool:
         """Makes the changes; whether there are any."""
@@ -99,16 +98,20 @@ class Lowering:
                 self._rename(node, "id", renamed[node.id])
 
     def _attribute(self, node: ast.Attribute, frame: Frame) -> None:
+        if self._own_word(node, frame):
+            return
         known = [self._parts.words.get(cls) for cls in self._values.owners(node, frame)]
         named = {found.get(node.attr, node.attr) if found is not None else node.attr for found in known}
         word = named.pop() if len(named) == 1 else node.attr
         self._rename(node, "attr", word, self._means(self._values.of(node, frame)))
 
-    def _own_word(self, node: ast.Attribute, frame: Frame) -> None:
+    def _own_word(self, node: ast.Attribute, frame: Frame) -> bool:
         """`run.tool_calls`, where that is a log of the program's own: a provider's word, and not what it stands for."""
-        owners = self._values.owners(node, frame)
-        if owners and all(self._is_own(cls, node.attr) for cls in owners):
+        owners = self._values.owners(node, frame) if node.attr in _HELD else []
+        is_own = bool(owners) and all(self._is_own(cls, node.attr) for cls in owners)
+        if is_own:
             self._rename(node, "attr", _OWN.format(node.attr))
+        return is_own
 
     def _is_own(self, cls: ClassFrame, name: str) -> bool:
         """Whether what a class of the project, no part of an agent, holds under a provider's word is none either.
@@ -158,7 +161,7 @@ class Lowering:
 
     def _replaced(self, node: ast.Call, frame: Frame) -> None:
         """`replace(message, said=text)`."""
-        if getattr(node.func, "id", getattr(node.func, "attr", "")) == "replace":
+        if called(node) == "replace":
             for cls in self._values.instances(node.args[0], frame):
                 known = self._parts.words.get(cls, {})
                 for keyword in node.keywords:
@@ -253,7 +256,7 @@ def _by_keyword(call: ast.Call, names: list[str]) -> None:
     call.args, call.keywords = [], [*named, *call.keywords]
 
 
-_LOOKS: dict[type, Callable[[Lowering, Any, Frame], None]] = {
+_LOOKS: dict[type, Callable[[Lowering, Any, Frame], object]] = {
     ast.Attribute: Lowering._attribute,
     ast.Name: Lowering._name,
     ast.Call: Lowering._call,
@@ -261,4 +264,9 @@ _LOOKS: dict[type, Callable[[Lowering, Any, Frame], None]] = {
     ast.Expr: Lowering._statement,
     ast.MatchClass: Lowering._pattern,
 }
-_CALLS = {kind: _LOOKS[kind] for kind in (ast.Call, ast.Await, ast.Expr)}
+_CALLS: dict[type, Callable[[Lowering, Any, Frame], object]] = {
+    ast.Attribute: Lowering._own_word,
+    ast.Call: Lowering._call,
+    ast.Await: Lowering._meaning,
+    ast.Expr: Lowering._statement,
+}

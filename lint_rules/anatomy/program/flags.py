@@ -311,12 +311,9 @@ def _read(anatomy: Anatomy, asked: cst.BaseExpression, seen: frozenset[Scope] = 
     for node in walk(asked):
         if ex.reads_place(node):
             slot, getter = anatomy.facts.slots.of(node), anatomy.facts.slots.getter(node)
-            for given in getter.nodes_of(cst.Return) if getter is not None and getter not in seen else ():
-                yield from (
-                    _read(anatomy, given.value, seen | {getter})
-                    if getter is not None and given.value is not None
-                    else ()
-                )
+            if getter is not None and getter not in seen:
+                for given in (node.value for node in getter.nodes_of(cst.Return) if node.value is not None):
+                    yield from _read(anatomy, given, seen | {getter})
             if slot is not None:
                 yield slot
                 while slot[0] in {"item", "member"}:
@@ -338,7 +335,7 @@ def _taken(anatomy: Anatomy, function: Scope) -> list[_Claim]:
 
     Also by a method of its own object, if that waits for nothing before: `if self.busy: return; self.begin(text)`.
     """
-    found = list(_taken_here(anatomy, function))
+    found = [*_taken_here(anatomy, function)]
     for site in anatomy.calls.calls[function] if function.owner is not None else ():
         base = ex.receiver(site.node)
         for claim in _taken_here(anatomy, site.callee) if base is not None and anatomy.facts.is_self(base) else ():
@@ -354,14 +351,16 @@ def _begins(claim: _Claim) -> bool:
     return claim.said[0] == "True" or isinstance(value, cst.Call)
 
 
-def _taken_here(anatomy: Anatomy, function: Scope) -> Iterator[_Claim]:
-    for place, node in _stores(function):
-        slot = anatomy.facts.slots.of(place)
-        if slot is None or _is_private(anatomy, slot, function):
-            continue
-        if _is_of_run(anatomy, slot, function, place):
-            continue
-        yield _Claim(slot, node, _said(node))
+@kept
+def _taken_here(anatomy: Anatomy, function: Scope) -> list[_Claim]:
+    placed = ((place, node, anatomy.facts.slots.of(place)) for place, node in _stores(function))
+    return [
+        _Claim(slot, node, _said(node))
+        for place, node, slot in placed
+        if slot is not None
+        and not _is_private(anatomy, slot, function)
+        and not _is_of_run(anatomy, slot, function, place)
+    ]
 
 
 def _is_local(slot: Slot | None, function: Scope) -> bool:

@@ -100,11 +100,12 @@ class StoredTurns:
         calls = function.nodes_of(cst.Call)
         reaching = (call for call in calls if self._anatomy.turns.reaches_model(call))
         asks = [call for call in reaching if not self._module.is_statement(call)]  # else nobody takes the answer
+        others = [call for call in calls if call not in {*asks}] if asks else []
+        done = [call for call in others if self._is_done(call)]
         known: set[cst.Call] = set()
         for ask in asks:
-            after = [call for call in calls if call not in asks and self._is_done(call)]
-            told = [call for call in after if self._is_at(call, ask, function)]
-            loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
+            told = [call for call in done if self._is_at(call, ask, function)]
+            loads = [call for call in others if self._gives(call, ask, function)] if told else []
             here = list(self._kept(ask, loads, told, function)) if len(loads) <= _MOST_LOADS else []
             here = here or (list(self._put_back(ask, function)) if len(asks) <= MOST_REQUESTS else [])
             here = here or list(islice(self._handed_down(ask, told, function), 1))

@@ -29,6 +29,7 @@ from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
 from lint_rules.rules.unsaved_turn_history.detached import is_put_nowhere
 from lint_rules.rules.unsaved_turn_history.how_sent import How, how_sent, is_kept_by_server
+from lint_rules.rules.unsaved_turn_history.late_runs import headers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -151,12 +152,7 @@ class _Search:
         start, saved = self.anatomy.points(function, [turn.ask]), self.anatomy.points(function, turn.saves)
         if not flow.reaches(start, saved, exceptions=False):
             return
-        around = [
-            outer
-            for save in turn.saves
-            for outer in module.ancestors(save)
-            if isinstance(outer, (cst.If, cst.For, cst.While, cst.Match)) and not module.inside(turn.ask, outer)
-        ]
+        around = [outer for save in turn.saves for outer in headers(module, save, turn.ask)]
         barred = self.places.stores(function, None, turn.ask, taken, also=turn.saves)
         barred = {*barred, *self.anatomy.points(function, around)} - set(start)
         for leaves in self.places.forgotten(function, turn.ask, [flow.exit], barred):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from dataclasses import replace
+from itertools import takewhile
 from typing import Literal
 
 import libcst as cst
@@ -26,7 +27,7 @@ from lint_rules.obligations.storing import stores_any
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.twins import Unplaced
 from lint_rules.syntax.walk import walk
@@ -89,7 +90,7 @@ class _Search:
         if not told or (self._is_kept_within if elsewhere else self._is_kept_here)(function, run, told):
             return
         told = [node for node in told if again.leads(here, set(again.points(node)), exceptions=False)]
-        wanted = [head for node in told for head in self._headers(function, node, run)]
+        wanted = [head for node in told for head in headers(self.anatomy.module, node, run)]
         same = self.late.told_alike(function, told)
         begins = {n for n in same if self.anatomy.module.before(n, run)}  # of the next turn
         given_back = [] if elsewhere else self.late.given_back(function)
@@ -173,7 +174,7 @@ class _Search:
         stored = self.anatomy.transcript.stored(function)
         keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
         same = self.late.told_alike(function, told)
-        loops = [head for node in same for head in self._headers(function, node, run) if _goes_through(head, node)]
+        loops = [head for node in same for head in headers(self.anatomy.module, node, run) if _goes_through(head, node)]
         kept = set(self.anatomy.points(function, [*keeps, *told, *same, *loops]))
         results = self.late.results(self.anatomy, function)
         put = set(self.anatomy.points(function, [node for node, place in results if place is not None]))
@@ -206,14 +207,6 @@ class _Search:
             if waits and holds([arg.value for arg in call.args], run, names) and body(self.anatomy, call) is None:
                 if not self.anatomy.turns.reaches_model(call):
                     yield call
-
-    def _headers(self, function: Scope, node: cst.CSTNode, run: cst.Call) -> Iterator[cst.CSTNode]:
-        """What stands around a place, and not around the run: the loop over what it gave; an `if` is a wish."""
-        for outer in self.anatomy.module.ancestors(node):
-            if outer is function.node or self.anatomy.module.inside(run, outer):
-                return
-            if isinstance(outer, (cst.If, cst.For, cst.While, cst.Match)):
-                yield outer
 
     def _told(self, function: Scope, run: cst.Call) -> list[cst.CSTNode]:
         """Where what lasts is told of what a run gives, behind it."""
@@ -299,6 +292,12 @@ class _Search:
                 below = (body(there, call) for call in there.turns.requests(here))
                 queue += [each for each in below if each is not None and each[1] not in seen]
         return False
+
+
+def headers(module: SourceModule, node: cst.CSTNode, run: cst.Call) -> Iterator[cst.CSTNode]:
+    """What stands around a place, and not around a run: the loop over what it gave; an `if` is a wish."""
+    around = takewhile(lambda outer: not module.inside(run, outer), module.ancestors(node))
+    return (outer for outer in around if isinstance(outer, (cst.If, cst.For, cst.While, cst.Match)))
 
 
 def _goes_through(head: cst.CSTNode, node: cst.CSTNode) -> bool:
