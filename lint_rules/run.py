@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 COLLECTIONS = 1_000_000, 20, 20
 """When Python looks for garbage: a tree is many objects that live as long as its file, and leaves little. Rarely."""
-FEW_FILES = 16
+FEW_FILES = 2
 FEW_BYTES = 256 * 1024
-"""Below either, starting processes costs more than it saves."""
+FEW_AGENT_BYTES = 48 * 1024
+"""Starting processes costs more than it saves below the first, and below both others: what speaks of agents takes
+many times as long as what does not."""
 AHEAD_FILES = 512
 AHEAD_BYTES = 128 * 1024
 """Of so many, the smallest first, the first process finds out whether any will be analysed, before it starts others."""
@@ -259,9 +261,19 @@ def _check_all(tasks: Sequence[Task], jobs: int | None, settle: _Settle) -> Iter
     workers = min(jobs or _cpus(), len(tasks))
     if workers > 1 and len(tasks) >= FEW_FILES:
         sizes = [_size(task.path) for task in tasks]
-        if sum(sizes) >= FEW_BYTES:
+        if sum(sizes) >= FEW_BYTES or _agent_bytes(tasks) >= FEW_AGENT_BYTES:
             return _check_in_processes(tasks, sizes, workers, settle)
     return (settle(task, check_task(task)) for task in tasks)
+
+
+def _agent_bytes(tasks: Sequence[Task]) -> int:
+    """How long those of a few files are together that plainly speak of agents."""
+    held = 0
+    for task in tasks:
+        with suppress(OSError, ValueError):  # what is wrong with a file is told where it is checked
+            source = files.read_program(task.path, task.options.limits.bytes)
+            held += len(source) if mentions.plainly(source) else 0
+    return held
 
 
 def _check_in_processes(

@@ -88,13 +88,35 @@ def test_what_a_pattern_takes_out_of_a_value_is_read_of_it() -> None:
     )
     same(
         "match item:\n    case {'type': 'call', 'args': x}:\n        run(x)\n        keep(x)",
-        "match item:\n    case {'type': 'call', 'args': _}:\n        x = item['args']\n        run(x)\n        keep(x)",
+        "if item['type'] == 'call':\n    x = item['args']\n    run(x)\n    keep(x)",
     )
 
 
 def test_what_a_guard_asks_for_and_what_is_no_plain_value_stays_in_its_pattern() -> None:
     stays("match item:\n    case Call(args=x) if x:\n        run(x)")
     stays("match take():\n    case Call(args=x):\n        run(x)")
+
+
+def test_patterns_that_are_tests_are_tests() -> None:
+    same(
+        "match reply.reason:\n    case 'length':\n        cut()\n    case 'stop' | 'end':\n        done()\n"
+        "    case None:\n        pass\n    case _:\n        raise Odd",
+        "if reply.reason == 'length':\n    cut()\nelif reply.reason in ('stop', 'end'):\n    done()\n"
+        "elif reply.reason is None:\n    pass\nelse:\n    raise Odd",
+    )
+    same(
+        "match block:\n    case Text():\n        say()\n    case Use(name='end') if late:\n        stop()\n"
+        "    case {'id': _}:\n        keep()",
+        "if isinstance(block, Text):\n    say()\nelif (isinstance(block, Use) and block.name == 'end') and late:\n"
+        "    stop()\nelif 'id' in block:\n    keep()",
+    )
+
+
+def test_patterns_that_are_more_than_tests_stay() -> None:
+    stays("match item:\n    case [a, b]:\n        run(a, b)")
+    stays("match item:\n    case 'x' | [_]:\n        run()")
+    stays("match item:\n    case {'a': 1, **rest}:\n        run(rest)")
+    stays("match item:\n    case other if other.late:\n        run()")
 
 
 # -- tuples -------------------------------------------------------------------------------------------------------

@@ -146,14 +146,21 @@ class Anatomy:
                     [*w.wrapped_requests(self)],
                     lambda: [*w.parts_elsewhere(self), *w.parts_handed(self), *w.models_elsewhere(self)],
                 )
-                for early in vars(self).keys() - known:  # what was built of it before all requests were known
-                    del vars(self)[early]
+                if facts.has_learned:
+                    self._forget(known)
+            if unasked:
+                self._forget(known)
             for call in unasked:
                 del facts.calls[call]
         except BaseException:
             del vars(self)["facts"]  # who asks next shall not take half of them for all
             raise
         return facts
+
+    def _forget(self, known: Collection[str]) -> None:
+        """What was built of the facts before all requests were known."""
+        for early in vars(self).keys() - known:
+            del vars(self)[early]
 
     @cached_property
     def callers(self) -> list[Caller]:

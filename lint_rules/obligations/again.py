@@ -256,7 +256,7 @@ class Again:
 
     def is_flagged(self, node: cst.CSTNode, slot: Slot | None, within: cst.CSTNode | None = None) -> bool:
         """Whether a condition around `node` keeps it from running twice: it reads a flag that is set there, or what
-        is in the history, or the number of the turn.
+        is in the history.
         """
         for guard in self.guards(node, within):
             read = self.parts(guard.test)
@@ -264,8 +264,6 @@ class Again:
                 return True
             changed = {s for part in walk(guard.body) for s in self._changed_by(part)}
             if read & changed:
-                return True
-            if any(self._is_count(part) for part in walk(guard.test)):
                 return True
         return False
 
@@ -281,18 +279,6 @@ class Again:
             base = ex.receiver(node)
             if base is not None and (slot := slots.of(base)) is not None:
                 yield slot
-
-    def _is_count(self, node: cst.CSTNode) -> bool:
-        """The number that `enumerate` gives to each turn."""
-        if type(node) is not cst.Name:
-            return False
-        for outer in self.module.ancestors(node):
-            if type(outer) is cst.For and type(outer.iter) is cst.Call:
-                if ex.called_name(outer.iter) == "enumerate" and isinstance(outer.target, cst.Tuple):
-                    first = outer.target.elements[0].value
-                    if isinstance(first, cst.Name) and first.value == node.value:
-                        return True
-        return False
 
 
 @once(circular=False)

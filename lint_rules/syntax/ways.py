@@ -4,8 +4,9 @@ What a test has told holds at the next one that asks for it, until a name in it 
 changed: `if done: save()` is passed by after `done = False`, and `if calls` is no way out behind `if not calls:
 return`. So a flag, a sentinel and a repeated test are facts about the way, and need no rule of their own.
 
-Followed are local names, their attributes, lengths, and comparisons of these with constants. Attributes of `self` and
-globals may be changed by others at any time: both sides are possible.
+Followed are local names, their attributes, lengths, and comparisons of these with constants; and whether a loop that
+counts is in its first turn: `if turn == 0` in `for turn in range(9)`. Attributes of `self` and globals may be changed
+by others at any time: both sides are possible.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -190,11 +192,23 @@ class Ways:
         }
         own = self.module.self_name(self.function)
         local = {name for names in reads.values() for name in names if name != own and name in self.function.bound}
-        return {
+        counted = {count.name: count for count in self._counts.values()}
+        followed = {
             key: names
             for key, names in reads.items()
-            if names <= local and (asked[key] > 1 or names & constant)
-        }  # fmt: skip
+            if names <= local and (asked[key] > 1 or names & constant or names & counted.keys())
+        }
+        asked_for = frozenset().union(*followed.values())
+        return followed | {
+            count.begun: frozenset({count.begun}) for count in counted.values() if count.name in asked_for
+        }
+
+    @cached_property
+    def _counts(self) -> dict[cst.CSTNode, _Count]:
+        """The loops that count their turns, with what is told of the number in the first of them, and later."""
+        loops = self.function.nodes_of(cst.For)
+        counts = ((loop, _counted(loop, f"turns {place}")) for place, loop in enumerate(loops))
+        return {loop: count for loop, count in counts if count is not None}
 
     @cached_property
     def _before(self) -> dict[Point, Facts]:
@@ -208,7 +222,8 @@ class Ways:
                 return self._learned(node.test, kind == "true", after)
             return before & after if kind == "exception" else after
 
-        return solve(self.graph, _NOTHING, self._after, frozenset.intersection, along)
+        untouched = frozenset((count.begun, False) for count in self._counts.values() if count.begun in self._tracked)
+        return solve(self.graph, untouched, self._after, frozenset.intersection, along)
 
     def _learned(self, test: cst.BaseExpression, value: bool, facts: Facts) -> Facts:
         if not self._tracked:
@@ -228,7 +243,19 @@ class Ways:
         ended, told = self._changes[point]
         if not ended:
             return facts
+        count = self._counts.get(point.statement)
+        if count is not None and count.begun in self._tracked:
+            told |= self._of_turn(count, dict(facts).get(count.begun))
         return frozenset(fact for fact in facts if not self._tracked[fact[0]] & ended) | told
+
+    def _of_turn(self, count: _Count, begun: bool | str | None) -> Facts:
+        """What the head of a loop tells of its number, where it is known whether the loop has begun before."""
+        found: set[tuple[str, bool | str]] = {(count.begun, True)}
+        if begun is not None:
+            found.update((key, value is not begun) for key, value in count.first.items())
+        if begun is False:
+            found.add((f"{count.name} ==", str(count.start)))
+        return frozenset(fact for fact in found if fact[0] in self._tracked)
 
     def _changed(self, point: Point) -> tuple[frozenset[str], Facts]:
         """The names that a point binds or whose values it changes, and what is known of them then."""
@@ -246,6 +273,11 @@ class Ways:
         statement = point.statement
         if isinstance(statement, cst.For):
             ended.update(_roots(statement.target))
+        if isinstance(statement, (cst.For, cst.While)):
+            for inner, count in self._counts.items():  # which begin anew in each turn
+                if inner is statement or self.module.inside(inner, statement):
+                    ended.add(count.begun)
+                    told.update({(count.begun, False)} if inner is not statement else ())
         elif isinstance(statement, cst.MatchCase):
             ended.update(n.value for n in walk(statement.pattern) if isinstance(n, cst.Name))
         if isinstance(statement, (cst.Assign, cst.AnnAssign)) and statement.value is not None:
@@ -255,6 +287,40 @@ class Ways:
                     told.add((target.value, constant[0]))
                     told.add((f"{target.value} ==", constant[1]))
         return frozenset(ended), frozenset(fact for fact in told if fact[0] in self._tracked)
+
+
+class _Count(NamedTuple):
+    """The number of the turn of a loop: its name, where it begins, and what is so in the first turn, and not later.
+
+    `begun` names the fact that the loop has had a turn.
+    """
+
+    name: str
+    start: int
+    first: Mapping[str, bool]
+    begun: str
+
+
+def _counted(loop: cst.For, begun: str) -> _Count | None:
+    """`for turn in range(9)`, `for turn, each in enumerate(all, 1)`."""
+    counter = ex.inner(loop.iter)
+    if not isinstance(counter, cst.Call) or any(arg.star for arg in counter.args):
+        return None
+    given = [arg.value for arg in counter.args]
+    target: cst.BaseExpression = loop.target
+    if ex.dotted(counter.func) == "enumerate" and isinstance(target, cst.Tuple):
+        target, begins = target.elements[0].value, given[1:]
+    elif ex.dotted(counter.func) == "range" and 0 < len(given) < 3:
+        begins = given[:-1]
+    else:
+        return None
+    start = ex.integer(begins[0]) if begins else 0
+    if start is None or not isinstance(target, cst.Name):
+        return None
+    name = target.value
+    first = {f"{name} == {start}": True, f"{name} != {start}": False, f"{name} > {start}": False}
+    first |= {f"{name} >= {start + 1}": False, f"{name} < {start + 1}": True, f"{name} <= {start}": True}
+    return _Count(name, start, first | ({name: False} if start == 0 else {}), begun)
 
 
 def _outcome(test: cst.BaseExpression, known: Mapping[str, bool | str]) -> bool | None:

@@ -147,12 +147,14 @@ class Heads:
         for part in ex.alternatives(node):
             head = _head(part)
             if head is not None:
-                if not (self._is_list(head[0]) or self._is_mark(head[0]) or self._is_for_few(part, head[1])):
-                    size, most = ex.integer(head[1]), way.most
-                    if size is None or most is None or size < most:  # else so much is gone by the cut around it
+                cut, size = head
+                is_part = self._is_list(cut) or self._is_mark(cut) or not self._is_limit(size)
+                if not is_part and not self._is_for_few(part, size):
+                    left, most = ex.integer(size), way.most
+                    if left is None or most is None or left < most:  # else so much is gone by the cut around it
                         yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
-                        most = size if size is not None else most
-                    yield from self._find(head[0], further._replace(most=most))
+                        most = left if left is not None else most
+                    yield from self._find(cut, further._replace(most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
                 yield from self._joined(part, list(_pieces(part)), further)
             elif isinstance(part, cst.Await):
@@ -476,7 +478,7 @@ class Heads:
         given = {*self.anatomy.written_for(tool)}
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
         is_excerpt = head.each or any(isinstance(o, cst.ExceptHandler) for o in self.module.ancestors(head.node))
-        if self._is_under(head, _EXCERPT if is_excerpt else _LABEL) or not self._is_limit(head.size):
+        if self._is_under(head, _EXCERPT if is_excerpt else _LABEL):
             return False
         if any(not given.isdisjoint(_named(size)) for size in sizes):
             return False
@@ -546,7 +548,7 @@ class Heads:
         no measure of what is needed.
         """
         most = _PAGE if not kept else _EXCERPT if head.each else _LABEL
-        if self._is_under(head, most) or self._is_error(head) or not self._is_limit(head.size):
+        if self._is_under(head, most) or self._is_error(head):
             return False
         values = self._values(head.text, head.calls)
         given = {*self.anatomy.written_for(head.function)} if head.function in self.anatomy.tools else set()
@@ -559,13 +561,14 @@ class Heads:
         return any(map(self._makes_text, values))
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether a length is somebody's choice: no place in the text, which has been looked for."""
+        """Whether a length is somebody's choice: no place in the text that has been looked for, in all of it."""
         size = ex.inner(size)
         if isinstance(size, cst.BinaryOperation):
             return self._is_limit(size.left, depth) and self._is_limit(size.right, depth)
         if isinstance(size, cst.Call):
-            chosen = size.args if ex.called_name(size) in {"min", "max"} else ()
-            return ex.called_name(size) in _BOUNDS and all(self._is_limit(arg.value, depth) for arg in chosen)
+            chosen = size.args if ex.called_name(size) in {"min", "max"} else size.args[2:]  # `rfind(end, 0, most)`
+            known = ex.called_name(size) in _BOUNDS or bool(chosen)
+            return known and all(self._is_limit(arg.value, depth) for arg in chosen)
         if isinstance(size, (cst.ListComp, cst.GeneratorExp)):  # of places, or of lengths
             return all(self._is_limit(part, depth) for part in walk(size) if isinstance(part, cst.Call))
         slot = self.facts.slots.of(size) if isinstance(size, cst.Name) else None

@@ -229,11 +229,12 @@ def _given_in(value: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
 
 
 def _is_tested_alone(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """Whether what a statement under an `if` uses is what that asks for."""
+    """Whether a statement under an `if` uses, or makes something of, what that asks for and nothing else."""
     statement = anatomy.module.statement(value)
     outer = next((o for o in anatomy.module.ancestors(statement) if isinstance(o, (cst.If, cst.FunctionDef))), None)
     asked = anatomy.facts.slots.of(outer.test) if isinstance(outer, cst.If) and outer.orelse is None else None
-    return asked is not None and asked == anatomy.facts.slots.of(value)
+    parts = (part for part in walk(value) if ex.reads_place(part))
+    return asked is not None and any(anatomy.facts.slots.of(part) == asked for part in parts)
 
 
 def _carrier(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:

@@ -241,6 +241,8 @@ class _Reader:
                 if isinstance(outer, cst.Call) and _is_same(outer, parent):
                     value = outer
                     continue
+                if way and way[-1] in _TEXTS and isinstance(outer, cst.Call) and outer.func is parent:
+                    return value, way  # `content.strip()` is made of the text
                 taken = ex.member(outer)  # reply.get("tool_calls"), getattr(reply, "tool_calls", None)
                 if taken is not None and taken[0] is value:
                     parent, pair = outer, taken

@@ -35,6 +35,7 @@ class Facts(Flows):
 
     def __init__(self, module: SourceModule, vocabulary: Vocabulary) -> None:
         super().__init__(module, vocabulary)
+        self.has_learned = False
         self._solve()
 
     @cached_property
@@ -80,22 +81,23 @@ class Facts(Flows):
 
         Whether that tells of a history, of which more requests may be made; else that is all.
         """
-        self._memo = None
-        for request in requests:
-            self._llm_call(request.node, request)
-            if request.history is not None:
-                sent = Evidence(f"is sent to `{request.name}`", request.node, used=True)
-                self.use(request.history, Kind.HISTORY, sent)
         if requests:
+            self._memo = None
+            for request in requests:
+                self._llm_call(request.node, request)
+                if request.history is not None:
+                    sent = Evidence(f"is sent to `{request.name}`", request.node, used=True)
+                    self.use(request.history, Kind.HISTORY, sent)
             self._settle()
-        self._memo = {}
+            self._memo = {}
         found = parts()
-        self._memo = None
-        for slot, kind, evidence in found:
-            self.learn(slot, kind, evidence)
         if found:
+            self._memo = None
+            for slot, kind, evidence in found:
+                self.learn(slot, kind, evidence)
             self._settle()
-        self._memo = {}
+            self._memo = {}
+        self.has_learned = bool(requests or found)
         more = any(kind is Kind.HISTORY for _, kind, _ in found)
         self._steps = self._steps if more else []
         return more

@@ -60,7 +60,8 @@ def _is_behind_result(anatomy: Anatomy, late: LateRequests, request: cst.Call, w
     barred = set(anatomy.points(function, (node for node in others if all(node is not s.node for s in results))))
     again = Again(anatomy, function)
     for stored in results:
-        if again.leads(again.points(stored.node), again.points(request), barred):
+        start = again.points(stored.node)
+        if all(again.leads(start, again.points(node), barred) for node in (request, write.node)):
             return not _is_question(anatomy, write, _role(stored))
     return late.fails(request) and slot in late.kept(request) and not _is_question(anatomy, write, None)
 

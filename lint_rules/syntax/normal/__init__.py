@@ -16,6 +16,7 @@ from lint_rules.syntax.normal import (
     indirect,
     inlining,
     loops,
+    matches,
     patterns,
     recursion,
     temporaries,
@@ -44,6 +45,7 @@ def normalize(
     listed = scopes(tree, nodes)
     changed = [
         *before,
+        matches.normalize(listed, nodes),
         walrus.normalize(listed, nodes),
         tuples.normalize(listed, nodes),
         in_each(listed, webs.split),
