@@ -29,6 +29,7 @@ from lint_rules.anatomy.vocabulary import SPEAKERS
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
@@ -351,14 +352,36 @@ class ErrorAnswers:
         again = anatomy.points(function, asked)
 
         def says(node: cst.CSTNode) -> bool | None:
-            """What a test of the kind of what was given says of a text."""
+            """What a test of the kind of what was given says of a text, or of nothing."""
             return evaluate(node.test, partial(_is_a_text, source)) if isinstance(node, (cst.If, cst.While)) else None
 
-        return anatomy.ways(function).path(start, goals, again, says=says) is not None
+        ways = anatomy.ways(function)
+        handed = _handed(anatomy, function, source, goal)
+        if handed is None:
+            return ways.path(start, goals, again, says=says) is not None
+        return any(
+            (point in start or ways.path(start, [point], again, says=says) is not None)
+            and ways.path([point], goals, again, says=says) is not None
+            for point in handed
+        )
+
+
+def _handed(anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTNode) -> list[Point] | None:
+    """Where that is bound which goes into a store as it is, if it may be nothing; None where that is not by a name."""
+    named = [node for node in walk(goal) if isinstance(node, cst.Name) and node.value in source.names]
+    if not named or not source.is_nothing:
+        return None
+    start = anatomy.points(function, [source.node])
+    bound = [each for name in named for each in anatomy.definitions(name)]
+    copied = [each.point for each in bound if isinstance(each.value, cst.Name) and each.value.value in source.names]
+    is_direct = any(each.point in start or (each.value is not None and _is_empty(each.value)) for each in bound)
+    return [*(start if is_direct else ()), *copied]
 
 
 def _is_a_text(source: _Source, test: cst.BaseExpression) -> bool | None:
-    """What `isinstance(given, str)` gives, where the text is all that was given."""
+    """What `isinstance(given, str)`, or the test of what was given, gives, where the text is all of that."""
+    if isinstance(test, cst.Name) and test.value in source.whole and source.is_nothing:
+        return False if all(text.part is None for text in source.texts) else None
     asks = isinstance(test, cst.Call) and ex.dotted(test.func) == "isinstance" and len(test.args) == 2
     if not asks or not isinstance(test, cst.Call) or source.is_nothing or any(t.part is not None for t in source.texts):
         return None
