@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from sampling import HEAVY
 from variants import REWRITES, ratchet
+from variants.habits import HABITS, Habit, messages_dumped, tokens_counted, with_habit
 from variants.project import Files
 from variants.survival import FIXTURES, SEED, SHARED, Tally, fixtures, read, write
 from variants.words import own_words
@@ -211,6 +212,15 @@ def test_a_chat_does_the_same(name: str, seed: int, tmp_path: Path) -> None:
     assert made is not None
     assert made != CHAT
     assert printed({**made, **LIBRARY}, tmp_path / "after") == printed({**CHAT, **LIBRARY}, tmp_path / "before")
+
+
+@pytest.mark.parametrize("add", HABITS, ids=lambda add: add.__name__)
+def test_a_chat_with_a_habit_does_the_same(add: Habit, tmp_path: Path) -> None:
+    made = with_habit(add, CHAT, SEED)
+    assert (made is None) == (add in {messages_dumped, tokens_counted})  # it keeps no reply as it is
+    if made is not None:
+        before = printed({**CHAT, **LIBRARY}, tmp_path / "before")
+        assert printed({**made, **LIBRARY}, tmp_path / "after") == before
 
 
 def test_a_program_of_two_files_does_the_same_with_its_own_words(tmp_path: Path) -> None:

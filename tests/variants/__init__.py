@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .habits import habits
 from .moves import append_in_another_file, holder_of_history, request_in_class, request_in_function, request_two_deep
 from .project import Files
 from .shapes import class_of_calls, class_rendered_at_once, class_rendered_when_sent, factory, subclass_of_dict
@@ -38,5 +39,6 @@ REWRITES: dict[str, Rewrite] = {
         holder_of_history,
         append_in_another_file,
         four_together,
+        habits,
     )
 }

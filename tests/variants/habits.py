@@ -1,6 +1,6 @@
 """What people add to a program without changing what it does: they trim texts, log, time, check, try again.
 
-Each habit is added wherever it fits, in the file where it fits. None of them mends a bug or makes one.
+A habit is added wherever it fits. None of them mends a bug or makes one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,18 @@ Habit = Callable[[Project, Source, Edits, Lot], None]
 LOGGER = "import logging\nlogger = logging.getLogger(__name__)"
 
 
-def habit(add: Habit, files: Files, seed: int) -> Files | None:
-    """The files with a habit added to each."""
+def habits(files: Files, seed: int, outside: frozenset[str]) -> Files | None:
+    """Three habits that are drawn by lot from those that fit."""
+    lot, left, made, added = Lot(files, seed, "habits"), [*HABITS], files, 0
+    while left and added < 3:
+        found = with_habit(left.pop(lot.number() % len(left)), made, seed)
+        if found is not None:
+            made, added = found, added + 1
+    return made if added else None
+
+
+def with_habit(add: Habit, files: Files, seed: int) -> Files | None:
+    """The files with a habit added to each; None where it fits nowhere."""
     project = Project(files)
     found = dict(files)
     for path, source in project.sources.items():
