@@ -95,9 +95,22 @@ def guarded_request(
     for node in walk_scope(guard.body):
         if type(node) is cst.Call and (asks or anatomy.calls.asks)(node):
             inner = (each for each in exceptions.guards(anatomy.module, node, guard) if isinstance(each, cst.Try))
-            if not any(takes_failures(anatomy, handler) for each in inner for handler in each.handlers):
+            if not any(_keeps(anatomy, each, handler, guard) for each in inner for handler in each.handlers):
                 return node
     return None
+
+
+def _keeps(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, outer: cst.Try) -> bool:
+    """Whether a handler takes what a failed request raises, and does not just raise it again: it may tell of it.
+
+    All of that, as far as the handlers of an `outer` one take it.
+    """
+    taken = exceptions.caught(handler)
+    if not any(exceptions.is_covered(name, taken) for each in outer.handlers for name in exceptions.caught(each)):
+        return False
+    is_raised = handlers.handle(anatomy.module, guard, handler).ending is Ending.RERAISES
+    tells = any(type(node) is cst.Call and handlers.is_logging(node) for node in walk(handler.body))
+    return takes_failures(anatomy, handler) and (tells or not is_raised)
 
 
 def takes_failures(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
