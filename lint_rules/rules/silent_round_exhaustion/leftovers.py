@@ -26,6 +26,7 @@ from lint_rules.syntax.walk import walk
 _WHOLE = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.HISTORY})
 """What a caller can look into, for calls that wait."""
 _SAYS = (Kind.MODEL_TEXT, Kind.REPLY, Kind.MESSAGE)
+_ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _COUNTS = frozenset({"len", "bool", "sum", "int", "float", "any", "all", "round", "min", "max", "isinstance"})
 _TEXTS = frozenset({"content", "text", "output_text", "parts"})
 """Where a reply has its text. Source: the APIs of the providers."""
@@ -359,8 +360,11 @@ class Leftovers:
         """Whether what the model says goes into a value, itself or by names that the loop sets."""
         queue, seen = [value], set[Slot]()
         for each in queue:
-            for node in _read_in(each):
-                if any(kind in self.facts.kinds(node) for kind in kinds):
+            read = [*_read_in(each)]
+            asked = (node for node in read if not _ARGUMENTS.isdisjoint(self.facts.kinds(node)))
+            of_calls = {part for node in asked for part in walk(node)}  # what a tool is to do, nobody is told
+            for node in read:
+                if node not in of_calls and any(kind in self.facts.kinds(node) for kind in kinds):
                     return True
                 slot = self.slots.of(node) if isinstance(node, cst.Name) else None
                 if slot is not None and slot not in seen:

@@ -199,8 +199,15 @@ class _Way:
         if not self.leftovers.leaves_without_calls or not all(_only_logs(test) for test, _ in self.limits.counted()):
             return
         handed = next(self._handed_out(), None)
-        if handed is not None and not any(map(self._may_tell, self.passed)):
+        if handed is not None and self._may_show_nothing and not any(map(self._may_tell, self.passed)):
             yield Silence(handed, None, self.loop, self.way)
+
+    @property
+    def _may_show_nothing(self) -> bool:
+        """Whether a way to the end prints nothing that the user gets to see."""
+        shown, flow = {*filter(_shows, self.passed)}, self.anatomy.flow(self.loop.function)
+        begun = [point for point in self.way.after if point not in shown]
+        return flow.exit in begun or flow.reaches(begun, [flow.exit], shown, exceptions=False)
 
     @cached_property
     def _is_unread(self) -> bool:
@@ -406,6 +413,12 @@ def _only_logs(test: cst.If) -> bool:
     done = (each for block in test.body.body for each in getattr(block, "body", (block,)))
     logs = (isinstance(each, cst.Expr) and isinstance(each.value, cst.Call) and _is_quiet(each.value) for each in done)
     return test.orelse is None and all(logs)
+
+
+def _shows(point: Point) -> bool:
+    """Whether something is shown to the user at a point, however the rounds have ended."""
+    calls = (node for node in _nodes(point) if isinstance(node, cst.Call))
+    return any(is_logging(call) and "print" in ex.called_name(call) for call in calls)
 
 
 def _is_quiet(call: cst.Call) -> bool:
