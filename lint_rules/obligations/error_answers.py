@@ -346,7 +346,7 @@ class ErrorAnswers:
         if _is_asked(anatomy, function, source, goal):
             return False
         start, goals = anatomy.points(function, [source.node]), set(anatomy.points(function, [goal]))
-        if any(point in goals for point in start):
+        if goal is not source.node and any(point in goals for point in start):
             return True
         asked = [t.request for t in source.texts if not t.leaves and t.function is function]  # gives another answer
         again = anatomy.points(function, asked)

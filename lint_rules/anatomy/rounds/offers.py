@@ -16,6 +16,7 @@ from lint_rules.anatomy.vocabulary import ENDPOINTS, LANGCHAIN_CALLS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
 _KEYWORDS = ("tools", "functions", "toolConfig")
@@ -189,6 +190,14 @@ def _given_by(anatomy: Anatomy, whole: Slot) -> list[cst.CSTNode]:
 
 
 def _tools_of(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
+    """The tools that a request offers: `tools` of `[each.schema for each in tools] if tools else None`."""
+    value = _offered(anatomy, call)
+    if isinstance(value, cst.IfExp) and handlers.is_neutral(value.orelse):
+        return _asked_for(anatomy, value.test, value.body) or value
+    return value
+
+
+def _offered(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
     for keyword in _KEYWORDS:
         value = ex.argument(call, keyword)
         if value is not None:
@@ -213,13 +222,14 @@ def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst
         return _given_in(spread, key)
     made = [_given_in(value, key) for value in anatomy.facts.assigned(slot)]
     put = anatomy.facts.members(slot).get(key)
-    if len(made) != 1 or (put is not None and (made[0] is not None or not _is_tested_alone(anatomy, put))):
+    asked = _tested(anatomy, put) if put is not None else None
+    if len(made) != 1 or (put is not None and (made[0] is not None or asked is None)):
         return None
     bases = [part.value for part in anatomy.module.nodes_of(cst.Attribute) if part.attr.value in _TAKING]
     taken = any(anatomy.facts.slots.of(base) == slot for base in bases)
     deleted = any(isinstance(part, cst.Subscript) and anatomy.facts.slots.of(part.value) == slot
                   for node in anatomy.module.nodes_of(cst.Del) for part in walk(node))  # fmt: skip
-    return None if taken or deleted else made[0] or put
+    return None if taken or deleted else made[0] or asked
 
 
 def _given_in(value: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
@@ -228,13 +238,21 @@ def _given_in(value: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
     return ex.argument(value, key) if isinstance(value, cst.Call) else ex.dict_items(value).get(key)
 
 
-def _is_tested_alone(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """Whether a statement under an `if` uses, or makes something of, what that asks for and nothing else."""
+def _tested(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression | None:
+    """What the `if` around a statement asks for, where the value that is used there is made of that."""
     statement = anatomy.module.statement(value)
     outer = next((o for o in anatomy.module.ancestors(statement) if isinstance(o, (cst.If, cst.FunctionDef))), None)
-    asked = anatomy.facts.slots.of(outer.test) if isinstance(outer, cst.If) and outer.orelse is None else None
-    parts = (part for part in walk(value) if ex.reads_place(part))
-    return asked is not None and any(anatomy.facts.slots.of(part) == asked for part in parts)
+    alone = isinstance(outer, cst.If) and outer.orelse is None
+    return _asked_for(anatomy, outer.test, value) if alone and isinstance(outer, cst.If) else None
+
+
+def _asked_for(anatomy: Anatomy, test: cst.BaseExpression, value: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`tools` of `if tools is not None` and `[each.schema for each in tools]`: what is used, if it is there."""
+    slots = anatomy.facts.slots
+    made_of = {slot for part in walk(value) if ex.reads_place(part) and (slot := slots.of(part)) is not None}
+    asked = [part for part in walk(test) if ex.reads_place(part) and slots.of(part) in made_of]
+    is_there = evaluate(test, lambda each: slots.of(each) in made_of or None)
+    return asked[0] if asked and is_there else None
 
 
 def _carrier(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:

@@ -111,7 +111,10 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             yield Draft(found.way.node, message, _HELP, tuple(notes), fix=repair(anatomy, found.loop.node, found.way))
             continue
         if found.left is None:
-            message = "when the rounds are used up, no word follows: the user waits for an answer, and is told nothing"
+            follows = "no word follows: the user waits for an answer, and is told nothing"
+            if found.shows:
+                follows = "what is shown is the same as behind an answer: nobody learns that there is none"
+            message = f"when the rounds are used up, {follows}"
             notes = [Note(found.node, "what the model says goes out here")]
             yield Draft(found.way.node, message, _HELP, tuple(notes), fix=repair(anatomy, found.loop.node, found.way))
             continue

@@ -44,8 +44,8 @@ class Silence:
     """`node` hands out `left`, which holds no answer when `way` has led there from `loop`.
 
     `twin` is another return that hands out an answer in the same form; None where answers pass `node` as well. Where
-    `left` is None, `node` hands out answers within the loop, and behind it comes nothing; or, with `read`, it is the
-    call for which nothing is given back then, and `read` takes that for an answer.
+    `left` is None, `node` hands out answers within the loop, and behind it comes nothing, or what it `shows` after an
+    answer, too; or, with `read`, it is the call for which nothing is given back then, and `read` takes that for one.
     """
 
     node: cst.CSTNode
@@ -54,6 +54,7 @@ class Silence:
     way: Exhaustion
     twin: cst.Return | None = None
     read: cst.CSTNode | None = None
+    shows: bool = False
 
 
 def silences(anatomy: Anatomy) -> Iterator[Silence]:
@@ -199,8 +200,8 @@ class _Way:
         if not self.leftovers.leaves_without_calls or not all(_only_logs(test) for test, _ in self.limits.counted()):
             return
         handed = next(self._handed_out(), None)
-        if handed is not None and self._may_show_nothing and not any(map(self._may_tell, self.passed)):
-            yield Silence(handed, None, self.loop, self.way)
+        if handed is not None and not any(map(self._may_tell, self.passed)):
+            yield Silence(handed, None, self.loop, self.way, shows=not self._may_show_nothing)
 
     @property
     def _may_show_nothing(self) -> bool:
