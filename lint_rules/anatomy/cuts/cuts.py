@@ -185,15 +185,16 @@ def _deleted(target: cst.BaseExpression, node: cst.Del | cst.Assign, function: S
             first = 0 if part.lower is None else ex.integer(part.lower)
             if first is not None and first >= 0:
                 yield Cut(node, subscript.value, function, "front", part.upper, first)
-        elif at is not None and ex.integer(at) in {0, 1}:
-            yield Cut(node, subscript.value, function, "shift", None, ex.integer(at) or 0)
+        elif at is not None and (place := ex.integer(at)) is not None and place >= 0:
+            yield Cut(node, subscript.value, function, "shift", None, place)
 
 
 def _called(module: SourceModule, node: cst.Call, function: Scope) -> Iterator[Cut]:
     """`xs.pop(0)`, `xs.popleft()`, `deque(maxlen=n)`."""
     name, base, given = ex.called_name(node), ex.receiver(node), ex.positional(node)
-    if base is not None and name == "pop" and len(given) == 1 and ex.integer(given[0]) in {0, 1}:
-        yield Cut(node, base, function, "shift", None, ex.integer(given[0]) or 0)
+    place = ex.integer(given[0]) if name == "pop" and len(given) == 1 else None
+    if base is not None and place is not None and place >= 0:
+        yield Cut(node, base, function, "shift", None, place)
     elif base is not None and name == "popleft" and not node.args:
         yield Cut(node, base, function, "shift", None)
     elif name == "deque":

@@ -344,7 +344,12 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
             outer = anatomy.module.parent.get(node)
             if node in forms or type(outer) in _TESTS or (type(outer) is cst.DictElement and outer.key is node):
                 continue  # how something is written, what a part of it is called: not where it lies
-            texts = [*_texts(node)] if isinstance(node, _TEXTS) else []
+            texts = [
+                text
+                for made in (node, *_put_together(anatomy, node))
+                if isinstance(made, _TEXTS)
+                for text in _texts(made)
+            ]
             for text in (*texts, *_statements(anatomy, node)):
                 read.update(name.lower() for name in _SELECTED.findall(text))
                 made.update(name.lower() for name in _INSERTED.findall(text))
@@ -449,6 +454,19 @@ def _opened(call: cst.Call) -> Iterator[cst.BaseExpression]:
         base = ex.receiver(call)
         yield from (base,) if base is not None else ()
         yield from (arg.value for arg in call.args[:1])
+
+
+def _put_together(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """The key that a name stands for, or a function of the file gives: `key = f"talk:{name}"`, `key_of(name)`."""
+    if isinstance(node, cst.Call):
+        callee = anatomy.facts.slots.callee(node)
+        made = (
+            [each.value for each in callee.nodes_of(cst.Return) if each.value is not None] if callee is not None else []
+        )
+    else:
+        slot = anatomy.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        made = anatomy.facts.assigned(slot) if slot is not None else []
+    return made if all(isinstance(each, cst.FormattedString) for each in made) else []
 
 
 def _says_form(call: cst.Call, arg: cst.Arg) -> bool:

@@ -433,7 +433,7 @@ class Flows(Forms):
             self._llm_call(node, found)
         callee = self.slots.callee(node)
         if callee is not None:
-            for slot, value in self.slots.bindings(node, callee):
+            for slot, value in (*self.slots.bindings(node, callee), *self.slots.spread(node, callee)):
                 self._learn_all(slot, self.kinds(value), value)
                 self._learn_items(slot, value)
                 self._learn_back(value, self.of(slot), f"is passed to `{callee.name}`", node)

@@ -310,6 +310,18 @@ class Slots:
         yield from ((self.parameter(callee, rest), value) for value in spread if rest is not None)
         yield from self.bound([(_keyword(arg), arg.value) for arg in args if not arg.star], callee)
 
+    def spread(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
+        """Which arguments land in `*more` of `callee`: each in its elements, and as all of it what is spread there."""
+        rest = rest_of(callee, "*")
+        args = [arg for arg in call.args if arg.keyword is None and arg.star != "**"] if rest is not None else []
+        named = [p.name.value for p in parameters(callee)].index(rest) - is_method(callee) if rest is not None else 0
+        for place, arg in enumerate(args):
+            slot = self.parameter(callee, rest or "")
+            if arg.star:
+                yield slot, arg.value
+            elif place >= named:
+                yield ("item", slot), arg.value
+
     def bound(
         self, given: Iterable[tuple[str | None, cst.BaseExpression]], callee: Scope
     ) -> Iterator[tuple[Slot, cst.BaseExpression]]:
@@ -330,9 +342,9 @@ def _keyword(arg: cst.Arg) -> str | None:
     return arg.keyword.value if arg.keyword is not None else None
 
 
-def rest_of(callee: Scope) -> str | None:
-    """The name of `**more`, of a function that has it."""
-    return next((p.name.value for p in parameters(callee) if p.star == "**"), None)
+def rest_of(callee: Scope, star: str = "**") -> str | None:
+    """The name of `**more`, or `*more`, of a function that has it."""
+    return next((p.name.value for p in parameters(callee) if p.star == star), None)
 
 
 def is_class_method(function: Scope) -> bool:
