@@ -434,7 +434,16 @@ class Messages:
         if wrapped is not None:
             inside = ex.dict_items(wrapped)
             return [next((inside[key] for key in _ANSWERED if key in inside), part)]
-        return [a for m in self.of(part, arguments, depth + 1) if m.role == "tool" for a in m.answers]
+        answers = [a for m in self.of(part, arguments, depth + 1) if m.role == "tool" for a in m.answers]
+        return answers or ([part] if isinstance(part, cst.Call) and self._gives_result(part, depth) else [])
+
+    def _gives_result(self, call: cst.Call, depth: int) -> bool:
+        """Whether a function of this file gives the part of a message that answers a call."""
+        callee = self.facts.slots.callee(call) if depth < _DEEPEST else None
+        given = (
+            [node.value for node in callee.nodes_of(cst.Return) if node.value is not None] if callee is not None else []
+        )
+        return bool(given) and all(self._answered(value, {}, depth + 1) for value in given)
 
     def _parts(self, content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The elements of a content, or what the names in it stand for."""

@@ -61,7 +61,8 @@ def _single_result(anatomy: Anatomy, stored: Stored) -> cst.BaseExpression | Non
     element = content.elements[0]
     if isinstance(element, cst.StarredElement) or not _is_stored_here(anatomy, stored, content):
         return None
-    made = [value for value in (element.value, *_assigned(anatomy, element.value)) if is_answer(value)]
+    shown = (element.value, *_assigned(anatomy, element.value), *_given_back(anatomy, element.value))
+    made = [value for value in shown if is_answer(value)]
     if made:
         return next((value for value in made if "role" not in ex.dict_items(value)), None)
     return element.value if anatomy.transcript.messages.answers(content) else None
@@ -84,6 +85,12 @@ def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpressio
 def _assigned(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:
     slot = anatomy.facts.slots.of(value) if type(value) is cst.Name else None
     return anatomy.facts.assigned(slot) if slot is not None else []
+
+
+def _given_back(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a function of the file gives back, where a part is made by one."""
+    callee = anatomy.facts.slots.callee(value) if isinstance(value, cst.Call) else None
+    return [node.value for node in callee.nodes_of(cst.Return) if node.value is not None] if callee is not None else []
 
 
 def _loop_of(anatomy: Anatomy, stored: Stored, part: cst.BaseExpression) -> _Loop | None:
