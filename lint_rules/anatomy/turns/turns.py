@@ -19,7 +19,7 @@ from lint_rules.anatomy.messages.classes import (
     takes_request,
 )
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
-from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.messages.tool_messages import hold_text_only, hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Begun, Start, begun_elsewhere
 from lint_rules.anatomy.program.serving import is_streamed
@@ -299,8 +299,11 @@ class Turns:
         reach = self.graph.may_run(function)
         loops = (loop for loop in self.anatomy.rounds if loop.function in reach)
         rounds = any(not self._keeps_to_itself(loop, history) for loop in loops)
-        elsewhere = any(growth.tools for growth in self._foreign_growths(history))
-        return rounds or elsewhere or hold_tool_messages(self.anatomy, history.writes)
+        if any(growth.tools for growth in self._foreign_growths(history)):
+            return True
+        if hold_text_only(self.anatomy, history.writes):
+            return False
+        return rounds or hold_tool_messages(self.anatomy, history.writes)
 
     def _keeps_to_itself(self, loop: RoundLoop, history: SharedHistory) -> bool:
         """Whether what rounds store lies in a list that their function makes, of which nothing goes to the history.

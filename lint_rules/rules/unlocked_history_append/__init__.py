@@ -186,15 +186,17 @@ def _bare(races: Races, found: Bare) -> Draft:
     write, other, lock = found.write, found.other, found.lock
     line = races.anatomy.line(other.node)
     message = (
-        f"`{describe(write.slot)}` is written here without `{lock}`, which guards it in line {line}: {_harm(write)}"
+        f"`{describe(write.slot)}` is written here without `{lock}`, which guards it in line {line}: {_harm(found)}"
     )
     notes = (Note(other.node, f"written under `{lock}` here"), _why(write))
     return Draft(write.node, message, f"take `{lock}` around this, too", notes, fix=repair(races, write, other))
 
 
-def _harm(write: HistoryWrite) -> str:
-    if write.kind in LOSING or write.kind == "cut":
+def _harm(found: Bare) -> str:
+    if found.write.kind in LOSING or found.write.kind == "cut":
         return schedules.LOST
+    if found.text:
+        return schedules.MIXED
     return "it can land in the middle of another turn, between tool calls and their results"
 
 
