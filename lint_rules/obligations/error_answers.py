@@ -223,6 +223,8 @@ class ErrorAnswers:
                 value = [stored.write.value] if stored.write is not None and stored.write.node is stored.node else []
                 given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
                 values = [v for v in (*value, *given) if v is not None]
+                if bare and stored.kind == "extend" and not any(map(_is_shown, values)):
+                    continue  # None raises there, and "" adds nothing
                 asked = bare and _asks_in_its_body(anatomy, stored.node, node, names)
                 is_kept = _is_in(anatomy, values, node, names, bare=bare) and not asked
                 if is_kept and _lasts(anatomy, function, stored.slot, stored.node):
@@ -411,6 +413,11 @@ def _is_in(
     )
 
 
+def _is_shown(value: cst.BaseExpression) -> bool:
+    """Whether the elements of a list stand in a display: `[{"role": "assistant", "content": answer}]`."""
+    return isinstance(ex.inner(value), (cst.List, cst.Tuple))
+
+
 def _is_as_it_is(anatomy: Anatomy, part: cst.CSTNode) -> bool:
     """Whether a value goes into a message, or is handed on, unchanged."""
     outer = anatomy.module.parent[part]
@@ -572,8 +579,10 @@ def _put_together(value: cst.BaseExpression | None) -> Iterator[tuple[Place, cst
 
 
 def _is_text(anatomy: Anatomy, value: cst.BaseExpression, error: str | None, depth: int = 0) -> bool:
-    """Whether a value is a text that somebody has written, or that of an error."""
+    """Whether a value is a text that somebody has written, or that of an error: not what another model has said."""
     value = ex.inner(value)
+    if isinstance(value, (*_WORDED, cst.BinaryOperation)) and _is_said_instead(anatomy, value):
+        return False
     if isinstance(value, _WORDED) or (isinstance(value, cst.SimpleString) and not is_neutral(value)):
         return len((ex.text(value) or "a text").split()) > 1 or isinstance(value, _WORDED)
     if isinstance(value, cst.BinaryOperation):
@@ -585,6 +594,18 @@ def _is_text(anatomy: Anatomy, value: cst.BaseExpression, error: str | None, dep
     slot = anatomy.facts.slots.of(value) if isinstance(value, (cst.Name, cst.Attribute)) and depth < 2 else None
     made = anatomy.facts.assigned(slot) if slot is not None else []
     return bool(made) and all(_is_text(anatomy, each, error, depth + 1) for each in made)
+
+
+def _is_said_instead(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a text has the answer to a request that is made where the first one has failed."""
+    module, function = anatomy.module, anatomy.module.scope_of[value].function
+    handler = next((outer for outer in module.ancestors(value) if isinstance(outer, cst.ExceptHandler)), None)
+    requests = anatomy.turns.requests(function) if handler is not None else []
+    return any(
+        module.inside(ask, handler.body) and holds([value], ask, _made_of(anatomy, function, ask))
+        for ask in requests
+        if handler is not None
+    )
 
 
 def _flags(anatomy: Anatomy, text: ErrorText) -> set[str]:
