@@ -645,7 +645,8 @@ def _read(value: cst.CSTNode, *, about: bool = False) -> Iterator[str]:
     """The names of which a value is made; what a response says of itself is not the reply, but `about` it.
 
     Nor is a verdict on it, or what a verdict chooses: `"Saved." if text.startswith("saved") else "Not saved."`,
-    `[row for row in rows if row not in saved]`. The names of a comprehension are known nowhere else.
+    `[row for row in rows if row not in saved]`; nor the key under which something is looked up. The names of a
+    comprehension are known nowhere else.
     """
     stack: list[tuple[cst.CSTNode, frozenset[str]]] = [(value, frozenset())]
     while stack:
@@ -657,7 +658,17 @@ def _read(value: cst.CSTNode, *, about: bool = False) -> Iterator[str]:
         if type(node) is cst.IfExp:
             stack += [(node.body, inner), (node.orelse, inner)]
         elif type(node) is not cst.CompIf and not _is_verdict(node) and (about or not _is_about(node)):
-            stack += [(child, inner) for child in children(node)]
+            found = [] if about else _looked_up(node)
+            stack += [(child, inner) for child in found or children(node)]
+
+
+def _looked_up(node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """`talks` of `talks[key]`, also what is there in its place: `talks.get(key, [])`; empty for what looks up nothing."""
+    if isinstance(node, cst.Subscript):
+        return [node.value] if ex.slice_of(node) is None else []
+    base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in {"get", "setdefault"} else None
+    given = ex.positional(node) if isinstance(node, cst.Call) else []
+    return [base, given[1]] if base is not None and len(given) == 2 else []
 
 
 def _is_about(node: cst.CSTNode) -> bool:
