@@ -12,6 +12,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.message_texts import asks_for_label
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
 from lint_rules.anatomy.values.kinds import Kind
@@ -165,7 +166,7 @@ class _Search:
 
         `self.summary = ask(f"So far: {self.summary}. New: {lines}")`.
         """
-        if not way.is_text or not holds(list(way.parts), request, names):
+        if not way.is_text or not holds(list(way.parts), request, names) or _gives_label(self.anatomy, request):
             return False
         parts = (part for part in way.parts if ex.member(part) is not None)
         if not all(
@@ -355,6 +356,15 @@ def _sends(there: Anatomy, request: cst.Call, history: Slot, hops: int = 0) -> b
     known = [parameter for parameter, value in bound if how_sent(there, value, history)]
     known += [history] if inner is there and root_object(history)[0] == "attr" else []
     return any(_sends(inner, ask, slot, hops + 1) for ask in inner.turns.requests(callee) for slot in known)
+
+
+def _gives_label(there: Anatomy, request: cst.Call, hops: int = 0) -> bool:
+    """Whether a request may be answered with few words only: a language or a mood holds nothing of older messages."""
+    found, asked = body(there, request) if hops < _HOPS else None, there.facts.calls.get(request)
+    if found is None:
+        return asked is not None and asks_for_label(asked)
+    inner = found[0].turns.requests(found[1])
+    return bool(inner) and all(_gives_label(found[0], ask, hops + 1) for ask in inner)
 
 
 def _given_for_nothing(there: Anatomy, call: cst.Call) -> Iterator[Shown]:
