@@ -730,7 +730,7 @@ def _head(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpress
 
 
 def _cleaned(call: cst.Call) -> cst.BaseExpression | None:
-    """The text of which a call gives the same, tidied up: `text.strip()`, `" ".join(text.split())`, `sub(a, b, text)`."""
+    """The text that a call tidies up: `text.strip()`, `" ".join(text.split())`, `sub(old, new, text)`."""
     name, base, given = ex.called_name(call), ex.receiver(call), ex.positional(call)
     if name in _WRAPPERS or name == "split":
         return base

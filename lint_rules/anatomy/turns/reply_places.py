@@ -663,7 +663,7 @@ def _read(value: cst.CSTNode, *, about: bool = False) -> Iterator[str]:
 
 
 def _looked_up(node: cst.CSTNode) -> list[cst.BaseExpression]:
-    """`talks` of `talks[key]`, also what is there in its place: `talks.get(key, [])`; empty for what looks up nothing."""
+    """`talks` of `talks[key]`, and what is there instead: `talks.get(key, [])`; empty for what looks up nothing."""
     if isinstance(node, cst.Subscript):
         return [node.value] if ex.slice_of(node) is None else []
     base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in {"get", "setdefault"} else None

@@ -385,7 +385,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
 
 @once(circular=False)
 def _asks_environment(anatomy: Anatomy, call: cst.Call) -> bool:
-    """`os.getenv("REDIS_URL", "localhost")`, by a helper, too: the name of a setting, and its default, are no places."""
+    """`os.getenv("REDIS_URL", "localhost")`, by a helper, too: a setting and its default are no places."""
     if anatomy.module.imports.resolve(ex.dotted(call.func) or "") in {"os.getenv", "os.environ.get"}:
         return True
     callee = anatomy.facts.slots.callee(call)
