@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
 import libcst as cst
 
@@ -591,14 +591,22 @@ class Turns:
             waited = (holds(awaited, call, names) and not self._is_over_at_once(call)) or call in self._begun_as_tasks
             return (waited and self.lets_go(call)) or self._is_streamed(call) or self._is_read_in_pieces(call, names)
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
+        answers = {p for node in self._answers_of(turn) for p in flow.enclosing(node, parent)}
+        begun = [p for p in inside if p not in answers]
         for node in turn.function.nodes:
             if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
                 at = flow.enclosing(node, parent)
                 within = any(p in inside for p in at) and len(inside) > 1
-                if within or (flow.reaches(inside, at) and flow.reaches(at, inside)):
+                if within or (flow.reaches(begun, at, answers) and flow.reaches(at, inside)):
                     if not isinstance(node, cst.Await) or self.lets_go(node.expression):
                         return True
         return False
+
+    def _answers_of(self, turn: Turn) -> list[cst.CSTNode]:
+        """Where the answer is stored with which a turn of words is over: what comes behind is more of the same."""
+        leads, asks = partial(self.anatomy.leads, turn.function), [*turn.asks]
+        alone = [node for node in turn.grows if node not in turn.asks and not turn.tools]
+        return [node for node in alone if leads(asks, [node]) and not leads([node], asks)]
 
     def _is_over_at_once(self, call: cst.CSTNode) -> bool:
         """Whether what a call of another file runs is done when it has given something, which is no coroutine.

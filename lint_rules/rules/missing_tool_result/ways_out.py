@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -453,7 +453,7 @@ class WaysOut:
         given = (node for node in self.function.nodes if isinstance(node, (cst.Return, cst.Yield)))
         return any(node.value is not None and self._is_whole_in(node.value, lists) for node in given)
 
-    def _is_whole_in(self, value: cst.CSTNode, lists: set[Slot]) -> bool:
+    def _is_whole_in(self, value: cst.CSTNode, lists: Container[object]) -> bool:
         """Whether a value holds one of some lists: not one of its messages, its length, or whether it has any."""
         for name in walk(value):
             if isinstance(name, cst.BaseExpression) and self.anatomy.facts.slots.of(name) in lists:
