@@ -22,6 +22,7 @@ from lint_rules.obligations.error_answers import ErrorAnswers, made_with
 from lint_rules.rules.unsaved_turn_history.how_sent import how_sent
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
@@ -324,7 +325,8 @@ class _Search:
             bound = (
                 d for point in there.points(function, [at]) for d in reaching.at(point, name) if d.kind == "assign"
             )
-            yield from ((there, d.value) for d in bound if d.value is not None and _is_constant(d.value))
+            nothing = (d for d in bound if d.value is not None and _is_constant(d.value))
+            yield from ((there, d.value) for d in nothing if d.value is not None and _stays(there, function, d, at))
         for text in ErrorAnswers(there).left(function, request):
             if not _says_again(text.anatomy, text.function, text.request, text.text):
                 yield text.anatomy, text.node
@@ -342,6 +344,17 @@ class _Search:
                         yield from self._empty(inner, callee, ask, given, leaves, hops + 1)
                 elif leaves.value is not None and ex.text(leaves.value) == "" and inner.leads(callee, [ask], [leaves]):
                     yield inner, leaves
+
+
+def _stays(there: Anatomy, function: Scope, bound: Definition, at: cst.CSTNode) -> bool:
+    """Whether a name holds at a place what stands for nothing, past what asks for that, and puts something there."""
+    others = {each.point for each in there.reaching(function).by_name.get(bound.name, ()) if each is not bound}
+    tests = function.nodes_of(cst.If, cst.While)
+    known: dict[cst.CSTNode, bool | None] = {
+        test: evaluate(test.test, lambda part: _is_false(there, part, {bound.name})) for test in tests
+    }
+    goals = set(there.points(function, [at]))
+    return there.ways(function).path([bound.point], goals, others - goals, says=known.get) is not None
 
 
 def _sends(there: Anatomy, request: cst.Call, history: Slot, hops: int = 0) -> bool:
@@ -391,7 +404,15 @@ def _tests(
     }
     goal = set(there.points(function, [node]))
     start = there.points(function, [request])
-    if not goal.intersection(start) and ways.path(start, goal, says=known.get) is None:
+    made = ReplyPlaces(there).derived(function, request, until=node)
+    read = {part.value for part in walk(node) if isinstance(part, cst.Name)} & names
+    others = {
+        bound.point
+        for bound in there.reaching(function).definitions
+        if bound.name in read and bound.kind == "assign" and bound.value is not None
+        and not (_is_nothing(bound.value) or holds([bound.value], request, made))
+    }  # fmt: skip
+    if not goal.intersection(start) and ways.path(start, goal, others - goal, says=known.get) is None:
         return None
     plain = {test: evaluate(test.test, lambda part: _is_false(there, part, names, members=False)) for test in asked}
     return [(there, test.test) for test in asked if plain[test] is not None]
