@@ -326,7 +326,7 @@ class _Search:
                 d for point in there.points(function, [at]) for d in reaching.at(point, name) if d.kind == "assign"
             )
             nothing = (d for d in bound if d.value is not None and _is_constant(d.value))
-            yield from ((there, d.value) for d in nothing if d.value is not None and _stays(there, function, d, at))
+            yield from ((there, d.value) for d in nothing if d.value and _stays(there, function, request, d, at))
         for text in ErrorAnswers(there).left(function, request):
             if not _says_again(text.anatomy, text.function, text.request, text.text):
                 yield text.anatomy, text.node
@@ -346,15 +346,20 @@ class _Search:
                     yield inner, leaves
 
 
-def _stays(there: Anatomy, function: Scope, bound: Definition, at: cst.CSTNode) -> bool:
-    """Whether a name holds at a place what stands for nothing, past what asks for that, and puts something there."""
+def _stays(there: Anatomy, function: Scope, request: cst.Call, bound: Definition, at: cst.CSTNode) -> bool:
+    """Whether a name holds at a place what stands for nothing, past what asks for that, and puts something there.
+
+    Also where the request fails.
+    """
     others = {each.point for each in there.reaching(function).by_name.get(bound.name, ()) if each is not bound}
     tests = function.nodes_of(cst.If, cst.While)
     known: dict[cst.CSTNode, bool | None] = {
         test: evaluate(test.test, lambda part: _is_false(there, part, {bound.name})) for test in tests
     }
     goals = set(there.points(function, [at]))
-    return there.ways(function).path([bound.point], goals, others - goals, says=known.get) is not None
+    failing = {*there.points(function, [request])}
+    ways = there.ways(function)
+    return ways.path([bound.point], goals, others - goals, fails=failing.__contains__, says=known.get) is not None
 
 
 def _sends(there: Anatomy, request: cst.Call, history: Slot, hops: int = 0) -> bool:
