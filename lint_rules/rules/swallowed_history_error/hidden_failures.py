@@ -59,7 +59,7 @@ def hidden_failures(anatomy: Anatomy) -> Iterator[HiddenFailure]:
             continue
         for handler in guard.handlers:
             if any(_ABSENT.search(name) is None for name in exceptions.caught(handler)):
-                found = _judged(anatomy, guard, handler, transfers[0])
+                found = _judged(storing, guard, handler, transfers[0])
                 if found is not None:
                     yield found
 
@@ -94,7 +94,8 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
     return False
 
 
-def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
+def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
+    anatomy = storing.anatomy
     if transfer.way == "load" and (_is_looked_over(anatomy, transfer) or _is_only_asked(anatomy, transfer)):
         return None
     handling = handlers.handle(anatomy.module, guard, handler)
@@ -105,7 +106,7 @@ def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transf
             over = _rewritten(anatomy, guard)
         if over is not None:
             return HiddenFailure(handler, transfer, True, over)
-    if _does_more(anatomy, guard):
+    if _does_more(anatomy, guard) or (transfer.way == "store" and _is_kept_besides(storing, guard)):
         return None
     if handling.ending is Ending.NEUTRAL and transfer.way == "load":
         if not _tells(anatomy, handler, loud_only=False):
@@ -117,6 +118,15 @@ def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transf
     ):
         return HiddenFailure(handler, transfer, False)
     return None
+
+
+def _is_kept_besides(storing: Storing, guard: cst.Try) -> bool:
+    """Whether the function stores the whole history as well, outside of the `try`: then that is a copy, or made good."""
+    anatomy = storing.anatomy
+    function = anatomy.module.scope_of[guard].function
+    stores = (call for call in function.nodes_of(cst.Call) if not anatomy.module.inside(call, guard))
+    whole = (call for call in stores if any(Kind.HISTORY in anatomy.facts.kinds(arg.value) for arg in call.args))
+    return any((found := storing.of(call)) is not None and found.way == "store" for call in whole)
 
 
 def _is_looked_over(anatomy: Anatomy, transfer: Transfer) -> bool:
@@ -138,9 +148,17 @@ def _is_only_asked(anatomy: Anatomy, transfer: Transfer) -> bool:
 
 
 def _tells(anatomy: Anatomy, handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
-    """Whether the handler shows the error to people: as an error, or (for loads) as a warning, too."""
+    """Whether the handler shows the error to people: as an error, or (for loads) as a warning, too.
+
+    Who is waited for at the terminal in the same function reads what is printed there.
+    """
+    typed = any(
+        ex.called_name(call) == "input" for call in anatomy.module.scope_of[handler].function.nodes_of(cst.Call)
+    )
     for call in _showing(anatomy, handler.body):
         name = ex.called_name(call)
+        if typed and name == "print" and call.args:
+            return True
         if name == "print" and ex.receiver(call) is not None:  # a console: who sits there sees it
             return True
         if name in _LOUD or any(arg.keyword is not None and arg.keyword.value == "exc_info" for arg in call.args):
