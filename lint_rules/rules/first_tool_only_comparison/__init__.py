@@ -55,7 +55,8 @@ def run(client, messages, tools, execute):
 ## How it decides
 Both sides of a comparison must come from element 0 of a list of tool calls: of two lists, or of one list and of a
 value that an earlier round left behind. Variables, helper functions, tuples and f-strings are followed. Where the
-number of calls is known to be one, or one side names all calls, the rule is silent.
+number of calls is known to be one, or one side names all calls, the rule is silent; and where nothing of the reply is
+used but its first call, as of one that only says who speaks next.
 
 ## Known problems
 Signatures that are built in another file are not seen.

@@ -121,7 +121,7 @@ def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transf
 
 
 def _is_kept_besides(storing: Storing, guard: cst.Try) -> bool:
-    """Whether the function stores the whole history as well, outside of the `try`: then that is a copy, or made good."""
+    """Whether the function stores the whole history as well, outside of the `try`: that is a copy, or made good."""
     anatomy = storing.anatomy
     function = anatomy.module.scope_of[guard].function
     stores = (call for call in function.nodes_of(cst.Call) if not anatomy.module.inside(call, guard))

@@ -91,8 +91,9 @@ whose end is waited for before the next starts, what is taken out behind a test 
 of the time that has gone by, a list made ahead of the nested functions that share it, callers that all hold the lock, a
 call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), frameworks that run handlers one after
 another, a plain function that the event loop runs, which asks and writes all that is written: until it returns, nobody
-else comes in. Of a history that all users have in common, only stale rewrites are reported here: that it is common is
-what cross-session-history (AGL103) reports.
+else comes in; one more line without the lock in a talk that holds nothing but words; talks that are taken out of a
+dict, where the turn that waits fails then. Of a history that all users have in common, only stale rewrites are reported
+here: that it is common is what cross-session-history (AGL103) reports.
 
 ## Known problems
 Of one file alone (standard input, an editor, flake8) nobody knows who calls it. An object of an imported class with an

@@ -189,7 +189,7 @@ def _is_taken_out(node: cst.CSTNode) -> bool:
 
 
 def _finds_none(anatomy: Anatomy, turn: Turn) -> bool:
-    """Whether a turn whose history is gone fails, and stores no answer: `talks[key].append(answer)`, of a plain dict."""
+    """Whether a turn whose history is gone fails, and stores no answer: `talks[key].append(answer)` of a dict."""
     registry = turn.slot[1] if turn.slot[0] == "item" else None
     if registry is None:
         return False
