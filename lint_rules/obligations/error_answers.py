@@ -7,7 +7,7 @@ that says nothing (`""`, None) is the same, where nobody asks whether there is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -227,7 +227,7 @@ class ErrorAnswers:
                     continue  # None raises there, and "" adds nothing
                 asked = bare and _asks_in_its_body(anatomy, stored.node, node, names)
                 is_kept = _is_in(anatomy, values, node, names, bare=bare) and not asked
-                if is_kept and _lasts(anatomy, function, stored.slot, stored.node):
+                if is_kept and _lasts(anatomy, function, stored.slot, stored.node, names):
                     yield stored.node
         for call in function.nodes_of(cst.Call):
             if call is node or call in anatomy.facts.calls:  # what a model is asked with is kept nowhere by that
@@ -690,8 +690,13 @@ def _values(node: cst.Dict | cst.Call) -> list[cst.BaseExpression]:
     return list(ex.dict_items(node).values()) if isinstance(node, cst.Dict) else [arg.value for arg in node.args]
 
 
-def _lasts(anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode) -> bool:
-    """Whether a history is sent again: it outlives the function, is given back, or is asked with after the store."""
+def _lasts(
+    anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode, names: Collection[str] = frozenset()
+) -> bool:
+    """Whether a history is sent again: it outlives the function, is given back, or is asked with after the store.
+
+    `names` hold the text of an error: where that is decoded, it fails.
+    """
     if function.kind == "module" or _outlives(anatomy, function, slot):
         return True
     given_back = (part for leaves in function.nodes_of(cst.Return) if leaves.value is not None for part in walk(leaves))
@@ -702,7 +707,19 @@ def _lasts(anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode) -> 
         saves = [call for call in calls if anatomy.keeps(call)]
         if anatomy.leads(function, [node], [call for call in saves if _is_given(anatomy, call, slot)]):
             return True
-    return anatomy.leads(function, [node], [call for call in calls if anatomy.turns.asks(call)])
+    asks = [call for call in calls if anatomy.turns.asks(call)]
+    decodes = [call for call in calls if anatomy.facts.decoder(call) is not None and call.args and names]
+    decodes = [call for call in decodes if any(is_read(part, names) for part in walk(call.args[0].value))]
+    if not decodes:
+        return anatomy.leads(function, [node], asks)
+    flow, decoding = anatomy.flow(function), {*anatomy.points(function, decodes)}
+    start, goals = anatomy.points(function, [node]), anatomy.points(function, asks)
+    if flow.reaches(start, goals, decoding, exceptions=False):
+        return True
+    failed = [to for point in decoding for to, kind in point.successors if kind in {"exception", "raise"}]
+    return flow.reaches(start, [*decoding], exceptions=False) and flow.reaches(
+        failed, goals, decoding, exceptions=False
+    )
 
 
 def _is_given(anatomy: Anatomy, call: cst.Call, slot: Slot) -> bool:
