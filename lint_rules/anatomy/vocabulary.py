@@ -365,7 +365,10 @@ SAYS_IT_IS_CUT = re.compile(
     re.IGNORECASE,
 )
 """Words that say so wherever they stand."""
-NAMES_A_PART = re.compile(r"excerpt|preview|snippet|partial|beginning of|\bhead of\b|(^|_)head$", re.IGNORECASE)
+NAMES_A_PART = re.compile(
+    r"excerpt|preview|snippet|partial|beginning of|\bhead of\b|(^|_)head$|(start|begin)s with:?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 """Words before a text, or the key under which it stands, that say that it is a part of one."""
 TOOL_DECORATORS = frozenset({"tool", "tool_plain", "function_tool", "kernel_function", "beta_tool", "beta_async_tool"})
 """Names of decorators by which libraries make a tool of a function (LangChain, MCP, Pydantic AI, OpenAI Agents SDK,

@@ -7,7 +7,7 @@ that says nothing (`""`, None) is the same, where nobody asks whether there is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -224,9 +224,11 @@ class ErrorAnswers:
                 value = [stored.write.value] if stored.write is not None and stored.write.node is stored.node else []
                 given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
                 values = [v for v in (*value, *given) if v is not None]
+                if bare and stored.kind == "extend" and not any(map(_is_shown, values)):
+                    continue  # None raises there, and "" adds nothing
                 asked = bare and _asks_in_its_body(anatomy, stored.node, node, names)
                 is_kept = _is_in(anatomy, values, node, names, bare=bare) and not asked
-                if is_kept and _lasts(anatomy, function, stored.slot, stored.node):
+                if is_kept and _lasts(anatomy, function, stored.slot, stored.node, names):
                     yield stored.node
         for call in function.nodes_of(cst.Call):
             if call is node or call in anatomy.facts.calls:  # what a model is asked with is kept nowhere by that
@@ -434,6 +436,11 @@ def _is_in(
     )
 
 
+def _is_shown(value: cst.BaseExpression) -> bool:
+    """Whether the elements of a list stand in a display: `[{"role": "assistant", "content": answer}]`."""
+    return isinstance(ex.inner(value), (cst.List, cst.Tuple))
+
+
 def _is_as_it_is(anatomy: Anatomy, part: cst.CSTNode) -> bool:
     """Whether a value goes into a message, or is handed on, unchanged."""
     outer = anatomy.module.parent[part]
@@ -595,8 +602,10 @@ def _put_together(value: cst.BaseExpression | None) -> Iterator[tuple[Place, cst
 
 
 def _is_text(anatomy: Anatomy, value: cst.BaseExpression, error: str | None, depth: int = 0) -> bool:
-    """Whether a value is a text that somebody has written, or that of an error."""
+    """Whether a value is a text that somebody has written, or that of an error: not what another model has said."""
     value = ex.inner(value)
+    if isinstance(value, (*_WORDED, cst.BinaryOperation)) and _is_said_instead(anatomy, value):
+        return False
     if isinstance(value, _WORDED) or (isinstance(value, cst.SimpleString) and not is_neutral(value)):
         return len((ex.text(value) or "a text").split()) > 1 or isinstance(value, _WORDED)
     if isinstance(value, cst.BinaryOperation):
@@ -608,6 +617,18 @@ def _is_text(anatomy: Anatomy, value: cst.BaseExpression, error: str | None, dep
     slot = anatomy.facts.slots.of(value) if isinstance(value, (cst.Name, cst.Attribute)) and depth < 2 else None
     made = anatomy.facts.assigned(slot) if slot is not None else []
     return bool(made) and all(_is_text(anatomy, each, error, depth + 1) for each in made)
+
+
+def _is_said_instead(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a text has the answer to a request that is made where the first one has failed."""
+    module, function = anatomy.module, anatomy.module.scope_of[value].function
+    handler = next((outer for outer in module.ancestors(value) if isinstance(outer, cst.ExceptHandler)), None)
+    requests = anatomy.turns.requests(function) if handler is not None else []
+    return any(
+        module.inside(ask, handler.body) and holds([value], ask, _made_of(anatomy, function, ask))
+        for ask in requests
+        if handler is not None
+    )
 
 
 def _flags(anatomy: Anatomy, text: ErrorText) -> set[str]:
@@ -692,8 +713,13 @@ def _values(node: cst.Dict | cst.Call) -> list[cst.BaseExpression]:
     return list(ex.dict_items(node).values()) if isinstance(node, cst.Dict) else [arg.value for arg in node.args]
 
 
-def _lasts(anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode) -> bool:
-    """Whether a history is sent again: it outlives the function, is given back, or is asked with after the store."""
+def _lasts(
+    anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode, names: Collection[str] = frozenset()
+) -> bool:
+    """Whether a history is sent again: it outlives the function, is given back, or is asked with after the store.
+
+    `names` hold the text of an error: where that is decoded, it fails.
+    """
     if function.kind == "module" or _outlives(anatomy, function, slot):
         return True
     given_back = (part for leaves in function.nodes_of(cst.Return) if leaves.value is not None for part in walk(leaves))
@@ -704,7 +730,19 @@ def _lasts(anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode) -> 
         saves = [call for call in calls if anatomy.keeps(call)]
         if anatomy.leads(function, [node], [call for call in saves if _is_given(anatomy, call, slot)]):
             return True
-    return anatomy.leads(function, [node], [call for call in calls if anatomy.turns.asks(call)])
+    asks = [call for call in calls if anatomy.turns.asks(call)]
+    decodes = [call for call in calls if anatomy.facts.decoder(call) is not None and call.args and names]
+    decodes = [call for call in decodes if any(is_read(part, names) for part in walk(call.args[0].value))]
+    if not decodes:
+        return anatomy.leads(function, [node], asks)
+    flow, decoding = anatomy.flow(function), {*anatomy.points(function, decodes)}
+    start, goals = anatomy.points(function, [node]), anatomy.points(function, asks)
+    if flow.reaches(start, goals, decoding, exceptions=False):
+        return True
+    failed = [to for point in decoding for to, kind in point.successors if kind in {"exception", "raise"}]
+    return flow.reaches(start, [*decoding], exceptions=False) and flow.reaches(
+        failed, goals, decoding, exceptions=False
+    )
 
 
 def _is_given(anatomy: Anatomy, call: cst.Call, slot: Slot) -> bool:

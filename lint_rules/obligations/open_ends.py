@@ -34,6 +34,7 @@ _TAKES_OUT = re.compile(r"rollback|delete|remove|clear|discard|undo|reset|pop|tr
 
 REFUSED = "the next request is refused"
 BROKEN = "the stored history stays broken: the next turn is refused"
+GIVEN_BACK = "the next request with the list that is given back is refused"
 """How a conversation goes on."""
 
 
@@ -222,8 +223,10 @@ class OpenEnds:
                     continue
                 seen.add((target, after))
                 queue.append((target, after))
-        if saved or (ends and back):
+        if saved:
             return BROKEN
+        if ends and back:
+            return GIVEN_BACK
         if not ends or gone:
             return None
         if handed:

@@ -197,11 +197,17 @@ class Repeated:
             return False
         if self.places.stays_behind(stored):
             return self.again.leads(self.again.failed(stored.node), set(self.again.points(stored.node)), avoiding)
+        said = [other.node for other in self.places.all if other.slot == stored.slot and self._is_of_round(other)]
+        avoiding = AnyOf(avoiding, set(self.anatomy.points(self.function, said)))  # a new round has begun there
         return self._comes_back(stored, avoiding) and any(
             self.again.follows(stored.node, call, avoiding)
             for call in self.anatomy.calls.calls_within(loop.body, self.function)
             if self.anatomy.calls.asks(call)
         )
+
+    def _is_of_round(self, stored: Stored) -> bool:
+        """Whether what is stored is what the model has said in a round, or a result of that."""
+        return stored.answers or stored.calls is not None or stored.role == "assistant"
 
     def _retried(self, stored: Stored) -> Iterator[Double]:
         """A function that is run again when it fails, after it has stored what it got."""

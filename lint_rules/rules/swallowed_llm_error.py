@@ -72,9 +72,10 @@ by the call by which answers are stored, whatever marks them there. What is stor
 made with that history, or with what the same table, key or object gives; or another request of the file is, with what
 it takes from that table, key or file; a list that was loaded is stored when it is saved, alone or in a document. Silent
 where the two are told apart on the way: a flag beside the text, a test of the text for its own words, or for its kind
-(`isinstance(reply, str)`), an exception; where another part of what was given is stored (`reply["content"]`, where the
-text is `reply["error"]`); and where it is only shown. Where there is no text at all (`""`, `None`), it is followed as
-long as nothing is done with it, and any test of it is enough.
+(`isinstance(reply, str)`), an exception; where the text has what another model was asked for in its place; where
+another part of what was given is stored (`reply["content"]`, where the text is `reply["error"]`); and where it is only
+shown. Where there is no text at all (`""`, `None`), it is followed as long as nothing is done with it, and any test of
+it is enough.
 
 ## Known problems
 A loop that another file runs is not seen. What the caller of the loop makes of an empty answer is not looked at. A text

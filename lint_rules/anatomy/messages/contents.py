@@ -522,17 +522,22 @@ class Contents:
 
     @cached_property
     def _inflow(self) -> dict[Slot, list[Slot]]:
-        """Slot to the slots whose elements come into it; names of one list go both ways."""
-        found: defaultdict[Slot, list[Slot]] = defaultdict(list)
+        """Slot to the slots whose elements come into it; names of one list go both ways.
 
-        def flow(target: Slot | None, value: cst.BaseExpression) -> None:
+        Of what a function is handed, only what it may put into that comes back: who counts two lists does not mix them.
+        """
+        found: defaultdict[Slot, list[Slot]] = defaultdict(list)
+        named: list[tuple[Slot, Slot]] = []
+        handed: list[tuple[Slot, Slot]] = []
+
+        def flow(target: Slot | None, value: cst.BaseExpression, same_list: list[tuple[Slot, Slot]] = named) -> None:
             if target is None:
                 return
             for part in ex.alternatives(value):
                 same = self.facts.slots.of(part)
                 if same is not None:
                     found[target].append(self._same_call(part, same))
-                    found[same].append(target)
+                    same_list.append((same, target))
                 if type(part) is cst.ListComp or type(part) is cst.GeneratorExp:
                     found[target].extend(self.lists_in(part.for_in.iter))
                 for source in sources(part):
@@ -552,7 +557,10 @@ class Contents:
             elif type(node) is cst.Call:
                 callee = slots.callee(node)
                 for parameter, value in slots.bindings(node, callee) if callee is not None else ():
-                    flow(parameter, value)
+                    flow(parameter, value, handed)
+        changed = self._changed(named, handed)
+        for same, other in (*named, *(pair for pair in handed if pair[1] in changed)):
+            found[same].append(other)
         for write in self.anatomy.writes.all:
             if write.kind == "extend" and write.value is not None:
                 found[write.slot].extend(self.lists_in(write.value))
@@ -562,6 +570,21 @@ class Contents:
             given = slots.of(load)
             if given is not None:
                 found[self._same_call(load, given)].extend(stores)
+        return found
+
+    def _changed(self, named: list[tuple[Slot, Slot]], handed: list[tuple[Slot, Slot]]) -> set[Slot]:
+        """The slots of lists that something is put into, by whatever name, also by who is handed them."""
+        beside: defaultdict[Slot, list[Slot]] = defaultdict(list)
+        for same, target in (*named, *handed):
+            beside[target].append(same)
+        for same, target in named:
+            beside[same].append(target)
+        found = {*self._put, *(write.slot for write in self.anatomy.writes.all)}
+        queue = [*found]
+        while queue:
+            fresh = set(beside[queue.pop()]) - found
+            found |= fresh
+            queue += fresh
         return found
 
     def _filled(self) -> Iterator[tuple[Slot, cst.BaseExpression]]:

@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameter_names
@@ -34,6 +35,9 @@ _TEXT_MAKERS = words.TEXT_FUNCTIONS - {
 }  # fmt: skip
 _MARKS = frozenset({"hexdigest", "uuid1", "uuid4", "uuid5", "token_hex", "token_urlsafe"})
 """Functions that give a mark of something: its beginning stands for as much as the whole of it."""
+_PARTS_OF_TEXT = frozenset({"splitlines", "partition", "rpartition", "group", "groups"})
+_FINDERS = frozenset({"search", "match", "fullmatch", "findall", "finditer"})
+_DECODERS_ERRORS = frozenset({"JSONDecodeError", "UnicodeDecodeError"})
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _FENCES = re.compile(r"</?\w[^>]*>|```\w*")
 _LABEL = 100
@@ -148,7 +152,7 @@ class Heads:
             head = _head(part)
             if head is not None:
                 cut, size = head
-                is_part = self._is_list(cut) or self._is_mark(cut) or not self._is_limit(size)
+                is_part = self._is_list(cut) or self._is_short(cut) or not self._is_limit(size)
                 if not is_part and not self._is_for_few(part, size):
                     left, most = ex.integer(size), way.most
                     if left is None or most is None or left < most:  # else so much is gone by the cut around it
@@ -183,7 +187,30 @@ class Heads:
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
             told = self._is_told_around(parts, at) or self._tells_beside(pieces, at)
             known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
-            yield from self._find(piece, way.told(known)._replace(noted=noted))
+            whole_ones = {
+                slot for other in pieces if other is not piece and (slot := self._named_whole(other)) is not None
+            }
+            for head in self._find(piece, way.told(known)._replace(noted=noted)):
+                if not self._comes_of(head.text, head.calls, whole_ones):
+                    yield head
+
+    def _named_whole(self, piece: cst.CSTNode) -> Slot | None:
+        """The place of which a piece of a text is all that lies there: `result` of `f"{note}\\n{result}"`."""
+        return self.facts.slots.of(piece) if isinstance(piece, (cst.Name, cst.Attribute)) else None
+
+    def _comes_of(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...], places: set[Slot]) -> bool:
+        """Whether a text is taken from what lies in some places, also by those who were handed that."""
+        queue, seen = [(node, calls)], set[Slot]()
+        for whole, here in queue if places else ():
+            slots = (self._named_whole(part) for part in _taken_from(whole))
+            for slot in {slot for slot in slots if slot is not None} - seen:
+                if slot in places:
+                    return True
+                seen.add(slot)
+                made = [*self.facts.assigned(slot), *self.facts.gone_through(slot)] if slot[0] == "var" else []
+                queue += [(value, here) for value in made]
+                queue += [(value, here[:-1]) for _, value in (self._given(slot, here) if slot[0] == "var" else ())]
+        return False
 
     def _is_told_around(self, pieces: list[_Piece], at: int) -> bool:
         """Whether what stands around a piece says that it is a part, or that something is missing."""
@@ -378,12 +405,26 @@ class Heads:
         slot = self.facts.slots.of(node)
         if slot is None:
             return False
-        return any(type(ex.inner(v)) in _LISTS for v in self.facts.assigned(slot)) or self._is_tested_list(node, slot)
+        made = [part for value in self.facts.assigned(slot) for part in ex.alternatives(value)]
+        return any(type(ex.inner(part)) in _LISTS for part in made) or self._is_tested_list(node, slot)
 
-    def _is_mark(self, node: cst.BaseExpression) -> bool:
-        """Whether what is cut only stands for something: `hashlib.sha1(text).hexdigest()`, `uuid4().hex`."""
+    def _is_short(self, node: cst.BaseExpression) -> bool:
+        """Whether what is cut is short by itself, or only stands for something.
+
+        `hashlib.sha1(text).hexdigest()`, `uuid4().hex`, `str(error)` of a decoder's error, which names a place.
+        """
         values = [ex.inner(value) for value in self.facts.values_of(node) or [node]]
-        return all(map(_makes_mark, values))
+        return all(_makes_mark(value) or self._is_decoders_word(value) for value in values)
+
+    def _is_decoders_word(self, value: cst.BaseExpression) -> bool:
+        """`str(error)` under `except json.JSONDecodeError as error`: a phrase and a place."""
+        given = ex.positional(value) if isinstance(value, cst.Call) and ex.dotted(value.func) == "str" else []
+        name = ex.dotted(given[0]) if given else None
+        for outer in self.module.ancestors(value) if name is not None else ():
+            if isinstance(outer, cst.ExceptHandler) and outer.name is not None:
+                if name in ex.target_names(outer.name.name):
+                    return exceptions.caught(outer) <= _DECODERS_ERRORS
+        return False
 
     def _is_tested_list(self, node: cst.BaseExpression, slot: Slot) -> bool:
         """Whether it stands under `if isinstance(content, list)`."""
@@ -586,9 +627,8 @@ class Heads:
     ) -> bool:
         """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on."""
         value = ex.inner(value)
-        base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in _WRAPPERS else None
-        if base is not None:
-            return self._is_given(base, given, calls, depth)
+        if isinstance(value, cst.Call) and (text := _cleaned(value)) is not None:
+            return self._is_given(text, given, calls, depth)
         turned = isinstance(value, cst.Call) and (self.facts.encoder(value) or self.facts.decoder(value))
         if isinstance(value, cst.Call) and (turned or ex.dotted(value.func) in {"str", "repr"}):
             parts = (part for arg in value.args[:1] for part in ex.alternatives(arg.value))
@@ -690,6 +730,31 @@ def _head(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpress
     if isinstance(part.upper, cst.UnaryOperation):  # `text[:-1]`
         return None
     return node.value, part.upper
+
+
+def _cleaned(call: cst.Call) -> cst.BaseExpression | None:
+    """The text that a call tidies up: `text.strip()`, `" ".join(text.split())`, `sub(old, new, text)`."""
+    name, base, given = ex.called_name(call), ex.receiver(call), ex.positional(call)
+    if name in _WRAPPERS or name == "split":
+        return base
+    if name == "join" and len(given) == 1:
+        inner = ex.inner(given[0])
+        return _cleaned(inner) if isinstance(inner, cst.Call) else None
+    return given[-1] if name == "sub" and len(given) > 1 else None
+
+
+def _taken_from(text: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The texts of which one is a part, or all in other words: lines of them, what was found in them."""
+    for part in ex.alternatives(text):
+        base, given = (ex.receiver(part), ex.positional(part)) if isinstance(part, cst.Call) else (None, [])
+        within: cst.BaseExpression | None = part.value if isinstance(part, cst.Subscript) else None
+        if isinstance(part, cst.Call):
+            name = ex.called_name(part)
+            within = base if name in _PARTS_OF_TEXT else given[-1] if name in _FINDERS and given else _cleaned(part)
+        if within is None:
+            yield part
+        else:
+            yield from _taken_from(within)
 
 
 def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:

@@ -176,14 +176,14 @@ def _said_parameters(anatomy: Anatomy, module: SourceModule) -> dict[Slot, Messa
 
 def _asked(anatomy: Anatomy) -> Iterator[MessageText]:
     """What requests say, but for those whose answer is a label: a title, a choice."""
-    requests = [call for call in anatomy.facts.calls.values() if not _asks_for_label(call)]
+    requests = [call for call in anatomy.facts.calls.values() if not asks_for_label(call)]
     said = [value for call in requests for key, value in ex.keywords(call.node).items() if key in words.INSTRUCTIONS]
     for node in [*what_is_sent(anatomy, requests).nodes, *said]:
         if isinstance(node, cst.BaseExpression) and not isinstance(node, (cst.List, cst.ListComp)):
             yield MessageText(node, node, anatomy.module.scope_of[node].function, False, False, asked=True)
 
 
-def _asks_for_label(call: LLMCall) -> bool:
+def asks_for_label(call: LLMCall) -> bool:
     """Whether the reply may have few words only."""
     given = ex.keywords(call.node)
     sizes = (ex.integer(given[key]) for key in words.REPLY_LIMITS if key in given)

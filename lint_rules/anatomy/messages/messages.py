@@ -22,6 +22,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, Slots, default_of
 from lint_rules.anatomy.vocabulary import BLOCKS, CALL_WRAPPERS, IN_CONTENT
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, fields
 from lint_rules.syntax.record import record
@@ -260,12 +261,41 @@ class Messages:
             return self._known(node)
         values = self._values(node, slot)
         if arguments:
-            return self._bound(node, slot, values, arguments, depth)
+            return self._as_asked(node, slot, self._bound(node, slot, values, arguments, depth))
         key = slot, depth, values  # names that are bound often, from one another, are read but once
         known = self._read.get(key)
         if known is None:
             known = self._read[key] = self._bound(node, slot, values, arguments, depth)
-        return [replace(message, node=node) for message in known]
+        return [replace(message, node=node) for message in self._as_asked(node, slot, known)]
+
+    def _as_asked(self, node: cst.BaseExpression, slot: Slot, found: list[Message]) -> list[Message]:
+        """The same, but where only its calls, which are read behind a test of its role, say that the model has said it.
+
+        `if m["role"] == "assistant" and m["tool_calls"]: show(m)`, and then `talk.append(m)`: that may be any message.
+        """
+        only_read = [self._is_only_read(message) for message in found]
+        if not any(only_read) or not self._is_told_apart(node, slot):
+            return found
+        return [replace(m, role=None, calls=None) if read else m for m, read in zip(found, only_read, strict=True)]
+
+    def _is_only_read(self, message: Message) -> bool:
+        """Whether nothing but that its calls are read tells whose a message is."""
+        if message.calls is None or message.content is not None or Kind.MESSAGE not in self.facts.kinds(message.calls):
+            return False
+        return all("`tool_calls`" in fact.root.reason for fact in self.facts.evidence(message.calls, Kind.REPLY))
+
+    def _is_told_apart(self, node: cst.BaseExpression, slot: Slot) -> bool:
+        """Whether its function asks what it is, and stands open for others here."""
+        module, asked = self.facts.module, []
+        function = module.scope_of[node].function
+        for test in function.nodes_of(cst.Comparison):
+            left, operator, right = ex.compared(test)
+            pair = ex.member(left)
+            if pair is not None and pair[1] == "role" and self.facts.slots.of(pair[0]) == slot:
+                if isinstance(operator, cst.Equal) and ROLES.get(ex.text(right) or "") == "assistant":
+                    asked.append(test)
+        behind = [each.test for each, _ in passed(module, node, function.node) if isinstance(each, (cst.If, cst.IfExp))]
+        return bool(asked) and not any(module.inside(test, each) for test in asked for each in behind)
 
     def _values(self, node: cst.BaseExpression, slot: Slot) -> tuple[cst.BaseExpression, ...]:
         """What a place is bound to; of a name that is bound more than once what it may hold where it stands."""

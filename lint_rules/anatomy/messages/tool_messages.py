@@ -7,18 +7,46 @@ from collections.abc import Iterable
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.messages.messages import Message
+from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
 _RESULTS = frozenset({"tool_result", "toolResult"})
+_SPEAKING = frozenset({"user", "assistant", "system"})
 
 
 def hold_tool_messages(anatomy: Anatomy, writes: Iterable[HistoryWrite]) -> bool:
     """Whether one of these writes stores a tool call or a result."""
     return any(_is_tool_message(anatomy, write.value) for write in writes if write.value is not None)
+
+
+def hold_text_only(anatomy: Anatomy, writes: Iterable[HistoryWrite]) -> bool:
+    """Whether all that these writes put into a history is seen to be words: no calls, no results, nothing unknown."""
+    messages = anatomy.transcript.messages
+    put = [write for write in writes if write.kind in GROWING]
+    made = [
+        messages.many(write.value) if write.kind == "extend" else messages.of(write.value)
+        for write in put
+        if write.value is not None
+    ]
+    return bool(put) and len(made) == len(put) and all(
+        found and all(_is_text(anatomy, message) for message in found) for found in made
+    )  # fmt: skip
+
+
+def _is_text(anatomy: Anatomy, message: Message) -> bool:
+    if message.role not in _SPEAKING or message.calls is not None or message.answers or message.more:
+        return False
+    content = message.content
+    return (
+        content is not None
+        and not anatomy.facts.is_kind(content, Kind.REPLY)
+        and not anatomy.transcript.messages.holds_calls(content)
+        and not _holds_results(anatomy, content)
+    )
 
 
 def _is_tool_message(anatomy: Anatomy, value: cst.BaseExpression, depth: int = 0) -> bool:

@@ -207,12 +207,26 @@ class Behind:
 
     def _outlives(self, slot: Slot) -> bool:
         place = self.anatomy.aliases.of(slot)
-        return self.function.kind != "module" and self.anatomy.aliases.is_lasting(place, self.function)
+        lasts = self.function.kind != "module" and self.anatomy.aliases.is_lasting(place, self.function)
+        return lasts and not self._is_made_for_call(place)
+
+    def _is_made_for_call(self, place: Slot) -> bool:
+        """`self.run = Run(model)`, and then `self.run.begin(text)`: the next one is another object."""
+        slots = self.anatomy.facts.slots
+        made = [
+            node
+            for node in (self.function.nodes_of(cst.Assign) if place[0] == "attr" else ())
+            if isinstance(ex.inner(node.value), (cst.Call, cst.List)) and not slots.names_any(node.value, {place})
+            if place in map(slots.of, ex.targets(node))
+        ]
+        begun = self._flow.within(made)
+        return bool(begun) and all(any(self._flow.dominates(at, point) for at in begun) for point in self._points)
 
     def _outlives_round(self, slot: Slot) -> bool:
         """Whether the call comes back to what was made before its loop."""
         root = root_object(slot)
-        loops = [o for o in self.anatomy.module.ancestors(self.call) if isinstance(o, (cst.For, cst.While))]
+        around = (o for o in self.anatomy.module.ancestors(self.call) if isinstance(o, (cst.For, cst.While)))
+        loops = [o for o in around if o is not self._loop]  # what that reads is begun once
         own = [loop for loop in loops if self.anatomy.module.scope_of[loop].function is self.function]
         if not own or root[0] not in {"var", "attr"}:
             return False

@@ -231,10 +231,12 @@ class Joins:
         """The places that hold what is started, and the names that are set to one of them."""
         function = self.module.scope_of[start.node].function
         slots = self.anatomy.facts.slots
-        found = set(self._holders(start))
-        for node in function.nodes_of(cst.Assign, cst.NamedExpr) if found else ():
-            if slots.of(node.value) in found:
-                found.update(slot for target in ex.targets(node) if (slot := slots.of(target)) is not None)
+        found, before = set(self._holders(start)), 0
+        while len(found) > before:  # `last = tasks.get(key)` may come before `tasks[key] = task`
+            before = len(found)
+            for node in function.nodes_of(cst.Assign, cst.NamedExpr):
+                if slots.of(node.value) in found:
+                    found.update(slot for target in ex.targets(node) if (slot := slots.of(target)) is not None)
         return frozenset(found)
 
     def _holders(self, start: Start) -> Iterator[Slot]:

@@ -20,6 +20,8 @@ from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
 _KEYWORDS = ("tools", "functions", "toolConfig")
+_BRINGING = frozenset({*_KEYWORDS, "cached_content"})
+"""What options may have that brings tools."""
 _BODIES = frozenset({"json", "data", "body", "extra_body", "config"})
 _OF_MODEL = frozenset({"generate_content", "generate_content_async", "generate_content_stream"})
 """Requests that get tools in their `config` (google-genai), or of the model that they ask (google-generativeai)."""
@@ -97,6 +99,8 @@ def offer_of_callers(anatomy: Anatomy, offer: Offer, way: tuple[str, ...], place
         if given is None and slot is not None and is_parameter(slot) and slot[1] is function:
             continue  # its default
         offered = given if given is not None else offer.tools
+        if offer.carried and _brings_none(anatomy, offered):
+            continue
         maybe, functions = _may_be_none(anatomy, offered), _are_functions(anatomy, offered)
         yield Offer(site.node, offered, functions, offer.request, way, maybe=maybe, place=place)
 
@@ -267,7 +271,26 @@ def _carrier(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
         return ex.receiver(call)
     if name not in _OF_MODEL:
         return None
+    if options is not None and _brings_none(anatomy, options):
+        return None
     return options if options is not None or of_client else ex.receiver(call)
+
+
+def _brings_none(anatomy: Anatomy, options: cst.BaseExpression) -> bool:
+    """Whether options are seen to be made, and none of those that bring tools is among them, nor is set later."""
+    slot = anatomy.facts.slots.of(options)
+    made = [ex.inner(value) for value in anatomy.facts.values_of(options) or [options]]
+    put = anatomy.facts.members(slot) if slot is not None else {}
+    return put.keys().isdisjoint(_BRINGING) and all(map(_is_made_without, made))
+
+
+def _is_made_without(value: cst.BaseExpression) -> bool:
+    """`Config(temperature=0.2)`, `{"temperature": 0.2}`: all that is in it is said there."""
+    if isinstance(value, cst.Call):
+        named = [arg.keyword.value if arg.keyword is not None else None for arg in value.args]
+        return ex.called_name(value)[:1].isupper() and not {None, *_BRINGING}.intersection(named)
+    keys = [ex.text(each.key) if isinstance(each, cst.DictElement) else None for each in getattr(value, "elements", ())]
+    return isinstance(value, cst.Dict) and not {None, *_BRINGING}.intersection(keys)
 
 
 def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExpression | None:

@@ -13,6 +13,7 @@ from lint_rules.anatomy.program.concurrency import keys
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import DECODERS
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
@@ -143,6 +144,18 @@ class Lasting:
         entries = {each.qualname for each in methods if each is function or function in reachable(each)}
         told = [each for each in self.anatomy.handed if each.what == "object" and each.owner in entries]
         return bool(told) and not any(each.kept for each in told)
+
+    def is_asked_for(self, node: cst.CSTNode) -> bool:
+        """`if text == "save": dump(messages)`: what a person asks for with a command is owed on no other way."""
+        function = self.anatomy.module.scope_of[node].function
+        for tested, holds in conditions.passed(self.anatomy.module, node, function.node):
+            parts = [*walk(tested.test)] if holds and isinstance(tested, (cst.If, cst.IfExp)) else []
+            says = any(isinstance(part, cst.SimpleString) for part in parts)
+            names = [part for part in parts if says and isinstance(part, cst.Name)]
+            made = (inner for name in names for value in self.anatomy.facts.values_of(name) for inner in walk(value))
+            if any(isinstance(inner, cst.Call) and ex.called_name(inner) in WAITING for inner in made):
+                return True
+        return False
 
     def is_given_lasting(self, part: Slot) -> bool:
         """Whether an object was given what lies in an attribute when it was made, and others have that, too."""

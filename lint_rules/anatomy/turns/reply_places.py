@@ -293,7 +293,8 @@ class ReplyPlaces:
         taken, asks = self.derived(function, call), self.anatomy.points(function, [call])
         held = self.held(function, call, barred, told)
         refused = Refusals(self.anatomy.module, lambda response: reads(response, taken))
-        ways, says = self.anatomy.ways(function), self._is_there(taken, refused, told)
+        said = self._said_parts(function, taken)
+        ways, says = self.anatomy.ways(function), self._is_there(taken, refused, told, said)
         decodes = self._decoding(function, taken)
         for leaves in (node for node in self._leaving(function, call, taken) if node not in refused):
             points = [
@@ -379,10 +380,25 @@ class ReplyPlaces:
 
         return lambda node: evaluate(node.test, atom) if isinstance(node, (cst.If, cst.While)) else None
 
-    def _is_there(self, taken: set[str], refused: Refusals, told: Told) -> Says:
-        """What a test gives where there is a reply: not `if reply is None`; a list of calls may well be empty."""
+    def _said_parts(self, function: Scope, taken: set[str]) -> set[tuple[str | None, str]]:
+        """The parts of a reply that are stored as what the model has said: `text` of `said = reply["text"]`."""
+        stored = (one.message.content for one in self.anatomy.transcript.stored(function)
+                  if one.role == "assistant" and one.message is not None)  # fmt: skip
+        values = (each for content in stored if content is not None
+                  for each in (content, *self.anatomy.facts.values_of(content)))  # fmt: skip
+        pairs = (pair for value in values if (pair := ex.member(ex.inner(value))) is not None)
+        return {(ex.dotted(base), key) for base, key in pairs if not taken.isdisjoint(_roots(base))}
+
+    def _is_there(self, taken: set[str], refused: Refusals, told: Told, said: set[tuple[str | None, str]]) -> Says:
+        """What a test gives where there is a reply: not `if reply is None`; a list of calls may well be empty.
+
+        Nor `if not reply.get("text")`, where that is what is stored of it otherwise.
+        """
 
         def atom(part: cst.BaseExpression) -> bool | None:
+            pair = ex.member(part) if said else None
+            if pair is not None and (ex.dotted(pair[0]), pair[1]) in said:
+                return True
             return True if isinstance(part, cst.Name) and part.value in taken else refused.served(part)
 
         def says(node: cst.CSTNode) -> bool | None:
@@ -645,7 +661,8 @@ def _read(value: cst.CSTNode, *, about: bool = False) -> Iterator[str]:
     """The names of which a value is made; what a response says of itself is not the reply, but `about` it.
 
     Nor is a verdict on it, or what a verdict chooses: `"Saved." if text.startswith("saved") else "Not saved."`,
-    `[row for row in rows if row not in saved]`. The names of a comprehension are known nowhere else.
+    `[row for row in rows if row not in saved]`; nor the key under which something is looked up. The names of a
+    comprehension are known nowhere else.
     """
     stack: list[tuple[cst.CSTNode, frozenset[str]]] = [(value, frozenset())]
     while stack:
@@ -657,7 +674,17 @@ def _read(value: cst.CSTNode, *, about: bool = False) -> Iterator[str]:
         if type(node) is cst.IfExp:
             stack += [(node.body, inner), (node.orelse, inner)]
         elif type(node) is not cst.CompIf and not _is_verdict(node) and (about or not _is_about(node)):
-            stack += [(child, inner) for child in children(node)]
+            found = [] if about else _looked_up(node)
+            stack += [(child, inner) for child in found or children(node)]
+
+
+def _looked_up(node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """`talks` of `talks[key]`, and what is there instead: `talks.get(key, [])`; empty for what looks up nothing."""
+    if isinstance(node, cst.Subscript):
+        return [node.value] if ex.slice_of(node) is None else []
+    base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in {"get", "setdefault"} else None
+    given = ex.positional(node) if isinstance(node, cst.Call) else []
+    return [base, given[1]] if base is not None and len(given) == 2 else []
 
 
 def _is_about(node: cst.CSTNode) -> bool:

@@ -18,7 +18,7 @@ from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TABLES
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import kept
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, SourceModule, parameter_names, says_only
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
@@ -44,6 +44,8 @@ _OF_MESSAGES = frozenset({"role", "type", "parts"})
 """Keys of messages, and of their parts."""
 _TEXTS = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)
 _TESTS = frozenset({cst.Comparison, cst.ComparisonTarget})
+_SERVER = re.compile(r"(?!https?:|wss?:|file:)[\w+.-]+://[^/]*(/\d*)?")
+"""`redis://localhost:6379/0`: all that is kept there has it in common."""
 _KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
 _HOPS = 3
 """Into how many files a call is followed."""
@@ -230,7 +232,7 @@ def _run_by(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[tuple[Anat
 
 def _touched(anatomy: Anatomy, here: Scope) -> Iterator[Touched]:
     """What stands in a function itself."""
-    logs: set[cst.CSTNode] = set()
+    logs = {node for raised in here.nodes_of(cst.Raise) for node in walk(raised)}  # words of an error name no place
     for call in here.nodes_of(cst.Call):
         if is_logging(call):
             logs.update(walk(call))
@@ -338,7 +340,8 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     inner = [one for one in walk(call) if isinstance(one, cst.Call)]
     deletes = any(ex.called_name(one) == "delete" for one in inner)
     names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
-    forms = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
+    forms: set[cst.CSTNode] = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
+    forms |= {node for one in inner if _asks_environment(anatomy, one) for arg in one.args for node in walk(arg.value)}
     for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
         for node in _beside_messages(value):
             outer = anatomy.module.parent.get(node)
@@ -383,6 +386,18 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
         by=frozenset(by),
         gone=frozenset(gone),
     )
+
+
+@once(circular=False)
+def _asks_environment(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`os.getenv("REDIS_URL", "localhost")`, by a helper, too: a setting and its default are no places."""
+    if anatomy.module.imports.resolve(ex.dotted(call.func) or "") in {"os.getenv", "os.environ.get"}:
+        return True
+    callee = anatomy.facts.slots.callee(call)
+    inner = callee.nodes_of(cst.Call) if callee is not None and callee.owner is None else ()
+    asking = (each for each in inner if _asks_environment(anatomy, each))
+    return any(isinstance(arg.value, cst.Name) and callee is not None and arg.value.value in parameter_names(callee)
+               for each in asking for arg in each.args)  # fmt: skip
 
 
 def _may_make(anatomy: Anatomy, row: cst.CSTNode) -> bool:
@@ -515,8 +530,8 @@ def _statements_in(anatomy: Anatomy, slot: Slot) -> list[str]:
 
 
 def _is_key(text: str) -> bool:
-    """`chat:history:`, `talks.json`: what may be a key or the name of a file, no prose and no markup."""
-    return len(text) > 2 and _KEY.fullmatch(text) is not None
+    """`chat:history:`, `talks.json`: what may be a key or the name of a file, no prose, no markup, and no server."""
+    return len(text) > 2 and _KEY.fullmatch(text) is not None and _SERVER.fullmatch(text) is None
 
 
 def _row(anatomy: Anatomy, node: cst.BaseExpression) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
 import libcst as cst
 
@@ -19,7 +19,7 @@ from lint_rules.anatomy.messages.classes import (
     takes_request,
 )
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
-from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.messages.tool_messages import hold_text_only, hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Begun, Start, begun_elsewhere
 from lint_rules.anatomy.program.serving import is_streamed
@@ -299,8 +299,11 @@ class Turns:
         reach = self.graph.may_run(function)
         loops = (loop for loop in self.anatomy.rounds if loop.function in reach)
         rounds = any(not self._keeps_to_itself(loop, history) for loop in loops)
-        elsewhere = any(growth.tools for growth in self._foreign_growths(history))
-        return rounds or elsewhere or hold_tool_messages(self.anatomy, history.writes)
+        if any(growth.tools for growth in self._foreign_growths(history)):
+            return True
+        if hold_text_only(self.anatomy, history.writes):
+            return False
+        return rounds or hold_tool_messages(self.anatomy, history.writes)
 
     def _keeps_to_itself(self, loop: RoundLoop, history: SharedHistory) -> bool:
         """Whether what rounds store lies in a list that their function makes, of which nothing goes to the history.
@@ -588,14 +591,22 @@ class Turns:
             waited = (holds(awaited, call, names) and not self._is_over_at_once(call)) or call in self._begun_as_tasks
             return (waited and self.lets_go(call)) or self._is_streamed(call) or self._is_read_in_pieces(call, names)
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
+        answers = {p for node in self._answers_of(turn) for p in flow.enclosing(node, parent)}
+        begun = [p for p in inside if p not in answers]
         for node in turn.function.nodes:
             if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
                 at = flow.enclosing(node, parent)
                 within = any(p in inside for p in at) and len(inside) > 1
-                if within or (flow.reaches(inside, at) and flow.reaches(at, inside)):
+                if within or (flow.reaches(begun, at, answers) and flow.reaches(at, inside)):
                     if not isinstance(node, cst.Await) or self.lets_go(node.expression):
                         return True
         return False
+
+    def _answers_of(self, turn: Turn) -> list[cst.CSTNode]:
+        """Where the answer is stored with which a turn of words is over: what comes behind is more of the same."""
+        leads, asks = partial(self.anatomy.leads, turn.function), [*turn.asks]
+        alone = [node for node in turn.grows if node not in turn.asks and not turn.tools]
+        return [node for node in alone if leads(asks, [node]) and not leads([node], asks)]
 
     def _is_over_at_once(self, call: cst.CSTNode) -> bool:
         """Whether what a call of another file runs is done when it has given something, which is no coroutine.

@@ -258,7 +258,7 @@ class _Finder:
     # -- the three forms --------------------------------------------------------------------------------------
 
     def _rebuilt(self, result: Stored, history: _History) -> Iterator[LostCall]:
-        if not history.texts:
+        if not history.texts or result.node in history.carrying:  # the calls come with their results
             return
         blocked = history.blocked
         avoiding = blocked | self._asked(result) | self.again.unstored(result.slot)

@@ -55,7 +55,8 @@ def run(client, messages, tools, execute):
 ## How it decides
 Both sides of a comparison must come from element 0 of a list of tool calls: of two lists, or of one list and of a
 value that an earlier round left behind. Variables, helper functions, tuples and f-strings are followed. Where the
-number of calls is known to be one, or one side names all calls, the rule is silent.
+number of calls is known to be one, or one side names all calls, the rule is silent; and where nothing of the reply is
+used but its first call, as of one that only says who speaks next.
 
 ## Known problems
 Signatures that are built in another file are not seen.
@@ -77,7 +78,9 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.guards.outcomes import only_shows
+from lint_rules.anatomy.program.handlers import shown_only
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import is_parameter
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.first_tool_only_comparison.fixes import repair, repair_zip
 from lint_rules.rules.first_tool_only_comparison.origins import Firsts, Origin
@@ -123,6 +126,8 @@ def _compared(anatomy: Anatomy, firsts: Firsts, node: cst.Comparison) -> Iterato
     if left.places == right.places and not (left.carried(node, function) or right.carried(node, function)):
         return
     lists = [first.value for first in left.firsts + right.firsts if isinstance(first, cst.Subscript)]
+    if all(_is_all_that_counts(anatomy, firsts, first) for first in left.firsts):
+        return
     if one_call_known(anatomy, function, lists) or _decides_nothing(anatomy, node, function):
         return
     first, second = left.firsts[0], right.firsts[0]
@@ -134,6 +139,45 @@ def _compared(anatomy: Anatomy, firsts: Firsts, node: cst.Comparison) -> Iterato
     if second is not first:
         notes.append(Note(second, "and here"))
     yield Draft(node, message, _HELP, tuple(notes), fix=repair(anatomy, node))
+
+
+def _is_all_that_counts(anatomy: Anatomy, firsts: Firsts, first: cst.BaseExpression) -> bool:
+    """Whether nothing of a reply is used but its first call: who asks for one thing has no round of calls.
+
+    Nobody stores the reply, gives it back or goes through its calls: `return ask(...).tool_calls[0].function.name`.
+    """
+    module, slots = anatomy.module, anatomy.facts.slots
+    queue = [_root(first)]
+    for root in queue:
+        slot = slots.of(root)
+        if isinstance(root, cst.Call) and anatomy.turns.reaches_model(root):
+            continue
+        if not isinstance(root, cst.Name) or slot is None or slot[:2] != ("var", module.scope_of[root].function):
+            return False
+        made = anatomy.facts.assigned(slot)
+        if is_parameter(slot) or not made:
+            return False
+        for use in anatomy.facts.names.get(slot, ()):
+            outers = [use, *module.ancestors(use)]
+            if isinstance(outers[1], cst.AssignTarget) or any(
+                firsts.has(each) for each in outers if isinstance(each, cst.BaseExpression)
+            ):
+                continue
+            statement = module.statement(use)
+            if isinstance(statement, cst.Assign) and _root(statement.value) is use:
+                queue += [target for target in ex.targets(statement) if target not in queue]
+            elif not (isinstance(statement, cst.If) or shown_only(module, use)):
+                return False
+        queue += [root for value in made if (root := _root(value)) not in queue]
+    return True
+
+
+def _root(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`reply` of `reply.choices[0].message`, and what is awaited."""
+    node = ex.inner(node)
+    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Await)):
+        node = ex.inner(node.expression if isinstance(node, cst.Await) else node.value)
+    return node
 
 
 def _counted(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:

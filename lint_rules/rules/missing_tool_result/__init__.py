@@ -98,7 +98,8 @@ which are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that
 why a reply has ended (`stop_reason`, `finish_reason`) that passes over the calls of one whose tokens ran out within a
 call, where they are limited, or somebody asks for that; and ways on which results wait in a list of their own that is
 never stored. Silent are calls that are put aside or handed to a function that may answer them (one of this file that
-neither answers nor hands them on is none), answers made up afterwards (also in `finally`), histories that are cut back
+neither answers nor hands them on is none), results that are made as messages and only read, objects that whoever runs
+them makes for each run, answers made up afterwards (also in `finally`), histories that are cut back
 (not where only a question is), rows that are rolled back or deleted, a list of the turn that an error leaves behind, as
 it is made anew for the next one and put into the history only when the turn is over, histories that go through a
 function which looks for the ids of calls among others (whatever it is called; one that cannot be read may mend the

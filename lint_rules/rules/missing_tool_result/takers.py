@@ -14,6 +14,7 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.behind import Behind, may_stop
 from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.finding import Related
 from lint_rules.obligations.again import Again
@@ -183,6 +184,8 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
     An example of its use at the end of the file does not say who runs it; a program that does so in a loop does.
     """
     if function.owner is None or function.name.startswith("_") or function.owner.name.startswith("_"):
+        return False
+    if Lasting(anatomy).ends_with_each_run(function):
         return False
     sites = anatomy.calls.sites[function]
     if any(site.caller.kind != "module" or _is_in_loop(anatomy.module, site.node) for site in sites):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -142,7 +142,7 @@ class WaysOut:
             )
             if how is None and escape.exit is self.ends.graph.exit and self._is_run_for_stored:
                 how = self._asked_by_callers(ended=True)
-            if how is not None and not (how == BROKEN and self._ends_by_tool(escape, taken.loop)):
+            if how is not None and not (how != REFUSED and self._ends_by_tool(escape, taken.loop)):
                 yield WayOut(escape, how)
 
     @cached_property
@@ -285,7 +285,7 @@ class WaysOut:
                 if any(self._counts_through(part) for part in about):
                     continue  # a loop over the places of the calls: its end comes behind the last one
                 how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot, leaving=escape.jump)
-                if how == BROKEN and about == parts and any(True for part in about for _ in _tools(part)):
+                if how != REFUSED and about == parts and any(True for part in about for _ in _tools(part)):
                     continue  # a tool that ends the conversation
                 if how is not None:
                     yield asked.node, WayOut(escape, how)
@@ -448,10 +448,22 @@ class WaysOut:
             return False
 
         for node in self.function.nodes:
-            if isinstance(node, cst.Assign) and slots.names_any(node.value, lists):
+            if isinstance(node, cst.Assign) and self._is_whole_in(node.value, lists):
                 lists.update(slot for target in node.targets if (slot := slots.of(target.target)) is not None)
         given = (node for node in self.function.nodes if isinstance(node, (cst.Return, cst.Yield)))
-        return any(node.value is not None and slots.names_any(node.value, lists) for node in given)
+        return any(node.value is not None and self._is_whole_in(node.value, lists) for node in given)
+
+    def _is_whole_in(self, value: cst.CSTNode, lists: Container[object]) -> bool:
+        """Whether a value holds one of some lists: not one of its messages, its length, or whether it has any."""
+        for name in walk(value):
+            if isinstance(name, cst.BaseExpression) and self.anatomy.facts.slots.of(name) in lists:
+                outer = self.anatomy.module.parent[name]
+                of_call = self.anatomy.module.parent[outer] if isinstance(outer, cst.Arg) else None
+                is_part = isinstance(outer, cst.Subscript) and outer.value is name and ex.slice_of(outer) is None
+                is_asked = isinstance(outer, cst.IfExp) and outer.test is name
+                if not (is_part or is_asked or (isinstance(of_call, cst.Call) and ex.dotted(of_call.func) == "len")):
+                    return True
+        return False
 
     # -- what speaks against it -------------------------------------------------------------------------------
 

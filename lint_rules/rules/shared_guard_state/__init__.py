@@ -71,7 +71,8 @@ another conversation, and no turn.
 
 Silent: local state; a guard object that is made for the turn; state per session, under a key; caches of results;
 programs that make one agent for one run, here or in the files that run its method; budgets that are meant for the whole
-life, which end with an error, or which others read, too.
+life, which end with an error, or which others read, too; and what is kept since a person has said so, who was asked in
+words (`if answer == "always"`): that is leave to run a tool, and no repeat.
 
 ## Known problems
 Of one file alone (standard input, an editor, flake8) nobody knows whether an agent is made anew for each turn.

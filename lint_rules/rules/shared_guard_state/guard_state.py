@@ -12,15 +12,17 @@ from lint_rules.anatomy.guards.guards import Guard, Guards
 from lint_rules.anatomy.messages.growth import SETUPS
 from lint_rules.anatomy.rounds.limits import Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting import WAITING, Lasting
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import nodes_below
+from lint_rules.syntax.walk import nodes_below, walk
 
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.Equal, cst.NotEqual)
 _LOOPS = (cst.For, cst.While)
+_TIDYING = frozenset({"strip", "lower", "casefold", "upper"})
 
 
 @record
@@ -188,9 +190,41 @@ class GuardStates:
         for node in self.module.nodes_of(cst.Call):
             base = ex.receiver(node)
             if base is not None and ex.called_name(node) in {"add", "append"} and self.facts.slots.of(base) == slot:
-                if self._in_rounds(node, loop, region):
+                if self._in_rounds(node, loop, region) and not self._is_granted(node):
                     return node
         return None
+
+    def _is_granted(self, node: cst.Call) -> bool:
+        """Whether something is put there since a person has said so, or who asks one: `if answer == "always": ...`."""
+        function = self.module.scope_of[node].function
+        for tested, _ in conditions.passed(self.module, node, function.node):
+            test = tested.test if isinstance(tested, (cst.If, cst.IfExp)) else None
+            for part in walk(test) if test is not None else ():
+                left, _, right = ex.compared(part) if isinstance(part, cst.Comparison) else (None, None, None)
+                if left is not None and right is not None and self._says_words(right) and self._is_asked_for(left):
+                    return True
+        return False
+
+    def _says_words(self, node: cst.BaseExpression) -> bool:
+        parts = node.elements if isinstance(node, (cst.Tuple, cst.List, cst.Set)) else ()
+        return ex.text(node) is not None or (bool(parts) and all(ex.text(part.value) is not None for part in parts))
+
+    def _is_asked_for(self, node: cst.BaseExpression) -> bool:
+        """`input("Allow it? ")`, `await self.confirm(prompt)`, also tidied up: an answer of somebody outside."""
+        base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in _TIDYING else None
+        if base is not None:
+            return self._is_asked_for(base)
+        for value in self.facts.values_of(node) or [node]:
+            call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+            inner = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) in _TIDYING else None
+            call = ex.inner(inner) if inner is not None else call
+            callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+            waits = any(ex.called_name(each) in WAITING for each in callee.nodes_of(cst.Call)) if callee else True
+            if not isinstance(call, cst.Call) or not waits or not any(map(_is_said, call.args)):
+                return False
+            if self.anatomy.turns.reaches_model(call):
+                return False
+        return True
 
     # -- begun anew -------------------------------------------------------------------------------------------
 
@@ -261,6 +295,11 @@ class GuardStates:
             if isinstance(node.value, cst.Call) and self.facts.slots.constructed(node.value) is slot[1]:
                 return node
         return None
+
+
+def _is_said(arg: cst.Arg) -> bool:
+    """Whether an argument may be a question to a person: words, or the name of some."""
+    return isinstance(arg.value, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString, cst.Name))
 
 
 def _is_mixed_or_raises(end: cst.If) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.turns.begun_anew import as_made, is_begun_anew
@@ -58,15 +59,29 @@ def hidden_failures(anatomy: Anatomy) -> Iterator[HiddenFailure]:
             continue
         for handler in guard.handlers:
             if any(_ABSENT.search(name) is None for name in exceptions.caught(handler)):
-                found = _judged(anatomy, guard, handler, transfers[0])
+                found = _judged(storing, guard, handler, transfers[0])
                 if found is not None:
                     yield found
 
 
 def _does_more(anatomy: Anatomy, guard: cst.Try) -> bool:
     """A `try` around a whole turn, or a long stretch of a program, is another matter."""
-    asks = any(type(node) is cst.Call and anatomy.calls.asks(node) for node in walk(guard.body))
-    return asks or sum(isinstance(node, cst.BaseSmallStatement) for node in walk(guard.body)) > _MOST_STATEMENTS
+    asks = any(type(node) is cst.Call and anatomy.turns.reaches_model(node) for node in walk(guard.body))
+    return (
+        asks
+        or _gets_answer(anatomy, guard)
+        or sum(isinstance(node, cst.BaseSmallStatement) for node in walk(guard.body)) > _MOST_STATEMENTS
+    )
+
+
+def _gets_answer(anatomy: Anatomy, guard: cst.Try) -> bool:
+    """Whether what the model has said is got in a `try`, from whoever asks it, and put into the talk there."""
+    module, facts = anatomy.module, anatomy.facts
+    function = module.scope_of[guard].function
+    said = (one.message.content for one in anatomy.transcript.stored(function)
+            if one.role == "assistant" and one.message is not None and module.inside(one.node, guard.body))  # fmt: skip
+    made = (value for content in said if content is not None for value in (content, *facts.values_of(content)))
+    return any(isinstance(ex.inner(value), cst.Call) and module.inside(value, guard.body) for value in made)
 
 
 def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
@@ -79,7 +94,8 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
     return False
 
 
-def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
+def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
+    anatomy = storing.anatomy
     if transfer.way == "load" and (_is_looked_over(anatomy, transfer) or _is_only_asked(anatomy, transfer)):
         return None
     handling = handlers.handle(anatomy.module, guard, handler)
@@ -90,18 +106,27 @@ def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transf
             over = _rewritten(anatomy, guard)
         if over is not None:
             return HiddenFailure(handler, transfer, True, over)
-    if _does_more(anatomy, guard):
+    if _does_more(anatomy, guard) or (transfer.way == "store" and _is_kept_besides(storing, guard)):
         return None
     if handling.ending is Ending.NEUTRAL and transfer.way == "load":
-        if not _tells(handler, loud_only=False):
+        if not _tells(anatomy, handler, loud_only=False):
             return HiddenFailure(handler, transfer, True)
     elif (
         handling.ending is Ending.DROPS
-        and not _tells(handler, loud_only=transfer.way == "store")
-        and not _shows_outcome(guard, handler)
+        and not _tells(anatomy, handler, loud_only=transfer.way == "store")
+        and not _shows_outcome(anatomy, guard, handler)
     ):
         return HiddenFailure(handler, transfer, False)
     return None
+
+
+def _is_kept_besides(storing: Storing, guard: cst.Try) -> bool:
+    """Whether the function stores the whole history as well, outside of the `try`: that is a copy, or made good."""
+    anatomy = storing.anatomy
+    function = anatomy.module.scope_of[guard].function
+    stores = (call for call in function.nodes_of(cst.Call) if not anatomy.module.inside(call, guard))
+    whole = (call for call in stores if any(Kind.HISTORY in anatomy.facts.kinds(arg.value) for arg in call.args))
+    return any((found := storing.of(call)) is not None and found.way == "store" for call in whole)
 
 
 def _is_looked_over(anatomy: Anatomy, transfer: Transfer) -> bool:
@@ -122,33 +147,54 @@ def _is_only_asked(anatomy: Anatomy, transfer: Transfer) -> bool:
     return answers and not isinstance(anatomy.module.statement(transfer.node), (cst.Assign, cst.AnnAssign))
 
 
-def _tells(handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
-    """Whether the handler shows the error to people: as an error, or (for loads) as a warning, too."""
-    for node in walk_scope(handler.body):
-        if isinstance(node, cst.Call) and handlers.is_logging(node):
-            name = ex.called_name(node)
-            if name == "print" and ex.receiver(node) is not None:  # a console: who sits there sees it
-                return True
-            if name in _LOUD or any(arg.keyword is not None and arg.keyword.value == "exc_info" for arg in node.args):
-                return True
-            if not loud_only and name not in {"debug", "trace", "verbose"}:
-                return True
+def _tells(anatomy: Anatomy, handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
+    """Whether the handler shows the error to people: as an error, or (for loads) as a warning, too.
+
+    Who is waited for at the terminal in the same function reads what is printed there.
+    """
+    typed = any(
+        ex.called_name(call) == "input" for call in anatomy.module.scope_of[handler].function.nodes_of(cst.Call)
+    )
+    for call in _showing(anatomy, handler.body):
+        name = ex.called_name(call)
+        if typed and name == "print" and call.args:
+            return True
+        if name == "print" and ex.receiver(call) is not None:  # a console: who sits there sees it
+            return True
+        if name in _LOUD or any(arg.keyword is not None and arg.keyword.value == "exc_info" for arg in call.args):
+            return True
+        if not loud_only and name not in {"debug", "trace", "verbose"}:
+            return True
     return False
 
 
-def _shows_outcome(guard: cst.Try, handler: cst.ExceptHandler) -> bool:
+def _showing(anatomy: Anatomy, block: cst.BaseSuite) -> Iterator[cst.Call]:
+    """What shows something in a block, and in the functions of the project that it calls for that."""
+    for call in (node for node in walk_scope(block) if isinstance(node, cst.Call) and handlers.is_logging(node)):
+        found = body(anatomy, call)
+        inner = found[1].nodes_of(cst.Call) if found is not None else ()
+        yield from (call, *filter(handlers.is_logging, inner))
+
+
+def _shows_outcome(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler) -> bool:
     """`print("saved")` and `print(f"not saved: {error}")`: somebody has asked for it, and reads how it went."""
-    done = _shown(guard.body) | (_shown(guard.orelse.body) if guard.orelse is not None else set())
-    return not done.isdisjoint(_shown(handler.body))
+    done = _shown(anatomy, guard.body)
+    done |= _shown(anatomy, guard.orelse.body) if guard.orelse is not None else set()
+    return not done.isdisjoint(_shown(anatomy, handler.body))
 
 
-def _shown(body: cst.BaseSuite) -> set[str | None]:
-    """By what a block says something, and it is no logger: `print(f"kept: {name}")`, `tell(f"not kept: {error}")`."""
+def _shown(anatomy: Anatomy, block: cst.BaseSuite) -> set[str | None]:
+    """By what a block says something, and it is no logger: `print(f"kept: {name}")`, `tell(f"not kept: {error}")`.
+
+    Also by what a function of the project does that it calls for that.
+    """
     calls = [
-        call for call in nodes_below(body, cst.Call) if call.args and isinstance(call.args[0].value, cst.BaseString)
+        call for call in nodes_below(block, cst.Call) if call.args and isinstance(call.args[0].value, cst.BaseString)
     ]
-    plain = (c for c in calls if ex.receiver(c) is None or ex.called_name(c) in _SHOWING or not handlers.is_logging(c))
-    return {ex.dotted(call.func) for call in plain}
+    plain = [c for c in calls if ex.receiver(c) is None or ex.called_name(c) in _SHOWING or not handlers.is_logging(c)]
+    run = (found[1] for call in plain if (found := body(anatomy, call)) is not None)
+    said = {ex.dotted(each.func) for function in run for each in function.nodes_of(cst.Call)}
+    return {ex.dotted(call.func) for call in plain} | {name for name in said if name in _SHOWING}
 
 
 _Emptied = tuple[cst.BaseExpression | None, cst.BaseExpression]

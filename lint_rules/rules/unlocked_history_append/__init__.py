@@ -91,8 +91,9 @@ whose end is waited for before the next starts, what is taken out behind a test 
 of the time that has gone by, a list made ahead of the nested functions that share it, callers that all hold the lock, a
 call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), frameworks that run handlers one after
 another, a plain function that the event loop runs, which asks and writes all that is written: until it returns, nobody
-else comes in. Of a history that all users have in common, only stale rewrites are reported here: that it is common is
-what cross-session-history (AGL103) reports.
+else comes in; one more line without the lock in a talk that holds nothing but words; talks that are taken out of a
+dict, where the turn that waits fails then. Of a history that all users have in common, only stale rewrites are reported
+here: that it is common is what cross-session-history (AGL103) reports.
 
 ## Known problems
 Of one file alone (standard input, an editor, flake8) nobody knows who calls it. An object of an imported class with an
@@ -186,15 +187,17 @@ def _bare(races: Races, found: Bare) -> Draft:
     write, other, lock = found.write, found.other, found.lock
     line = races.anatomy.line(other.node)
     message = (
-        f"`{describe(write.slot)}` is written here without `{lock}`, which guards it in line {line}: {_harm(write)}"
+        f"`{describe(write.slot)}` is written here without `{lock}`, which guards it in line {line}: {_harm(found)}"
     )
     notes = (Note(other.node, f"written under `{lock}` here"), _why(write))
     return Draft(write.node, message, f"take `{lock}` around this, too", notes, fix=repair(races, write, other))
 
 
-def _harm(write: HistoryWrite) -> str:
-    if write.kind in LOSING or write.kind == "cut":
+def _harm(found: Bare) -> str:
+    if found.write.kind in LOSING or found.write.kind == "cut":
         return schedules.LOST
+    if found.text:
+        return schedules.MIXED
     return "it can land in the middle of another turn, between tool calls and their results"
 
 

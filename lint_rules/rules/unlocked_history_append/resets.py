@@ -60,6 +60,7 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
             if function.kind == "class":  # its body runs once
                 continue
             seen = in_place or (_looks_again(anatomy, turn) and not _leads_to(anatomy, node, function, turn))
+            seen = seen and not (_is_taken_out(node) and _finds_none(anatomy, turn))
             if seen and not beside.is_apart(node, function, turn):
                 removed.setdefault(function, []).append((node, last))
         for function, found in removed.items():
@@ -180,6 +181,28 @@ class _Beside:
         slot = slots.of(node) if isinstance(node, cst.Name) else None
         made = self.anatomy.facts.assigned(slot) if slot is not None and depth < _DEEPEST else []
         return any(self._asks_time(part, depth + 1) for value in made for part in walk(value))
+
+
+def _is_taken_out(node: cst.CSTNode) -> bool:
+    """`del talks[key]`, `talks.pop(key)`, `talks.clear()`: nothing takes its place."""
+    return isinstance(node, cst.Del) or (isinstance(node, cst.Call) and ex.called_name(node) in _REMOVERS)
+
+
+def _finds_none(anatomy: Anatomy, turn: Turn) -> bool:
+    """Whether a turn whose history is gone fails, and stores no answer: `talks[key].append(answer)` of a dict."""
+    registry = turn.slot[1] if turn.slot[0] == "item" else None
+    if registry is None:
+        return False
+    made, slots = anatomy.facts.assigned(registry), anatomy.facts.slots
+    asked = [c for c in anatomy.module.nodes_of(cst.Call) if ex.called_name(c) == "get" and len(c.args) == 2]
+    plain = all(isinstance(ex.inner(value), cst.Dict) for value in made) if made else any(
+        (base := ex.receiver(call)) is not None and slots.of(base) == registry for call in asked
+    )  # fmt: skip
+    again = [ex.receiver(node) for node in turn.grows if isinstance(node, cst.Call)
+             and anatomy.leads(turn.function, turn.asks, [node]) and node not in turn.asks]  # fmt: skip
+    return plain and bool(again) and all(
+        isinstance(base, cst.Subscript) and slots.of(base.value) == registry for base in again
+    )  # fmt: skip
 
 
 def _leads_to(anatomy: Anatomy, node: cst.CSTNode, function: Scope, turn: Turn) -> bool:

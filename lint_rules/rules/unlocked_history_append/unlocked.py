@@ -12,7 +12,7 @@ from itertools import combinations
 import libcst as cst
 
 from lint_rules.anatomy.messages.growth import grows, reads, takes_last
-from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.messages.tool_messages import hold_text_only, hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
@@ -30,11 +30,12 @@ LOSING = frozenset({"rebind", "replace"})
 
 @record
 class Bare:
-    """`write` stands under no lock, `other` under `lock`."""
+    """`write` stands under no lock, `other` under `lock`; `text`: all that gets into the history is words."""
 
     write: HistoryWrite
     other: HistoryWrite
     lock: str
+    text: bool
 
 
 @record
@@ -84,10 +85,17 @@ def _bare(races: Races, history: SharedHistory, guarded: list[HistoryWrite]) -> 
     if not named:
         return
     for function, writes in races.by_function(history.writes).items():
-        bare = [w for w in writes if not races.held(w)]
+        bare = [w for w in writes if not races.held(w) and _does_harm(races, history, w)]
         if bare and not _partly_locked(races, function):
             other = next((w for w in named if w.function is not function), named[0])
-            yield Bare(bare[0], other, _named(races.held(other))[0])
+            yield Bare(bare[0], other, _named(races.held(other))[0], hold_text_only(races.anatomy, history.writes))
+
+
+def _does_harm(races: Races, history: SharedHistory, write: HistoryWrite) -> bool:
+    """Whether a write loses something, is part of a turn, or may part calls from results: one more line does not."""
+    if write.kind in LOSING or write.kind == "cut" or races.anatomy.turns.runs_model(write.function):
+        return True
+    return not hold_text_only(races.anatomy, history.writes)
 
 
 def _named(locks: frozenset[Slot]) -> list[str]:

@@ -51,7 +51,8 @@ length; nor do numbers that count other things), or words stand behind it only w
 len(text) > n: text = text[:n] + "[snip]"`; not where a stored message is shortened, which is then gone), or the same
 function keeps the end of the text, too. Slices for logs and records of requests, titles (also where the model is asked
 for one, and may answer with a few tokens) and user interfaces are not reported; nor are lists (`results[:5]`), JSON
-text (AGL502), a hash or an id, and what the model itself has written to call the tool. In tools, nor are fewer than 100
+text (AGL502), a hash or an id, what a decoder's error says, what the model itself has written to call the tool, also
+tidied up, and a part of a text that stands in the same message as a whole. In tools, nor are fewer than 100
 characters, 600 where several texts are put together or an error is handled, the text of an error, or what a process has
 complained of, a length that was asked for (of a function that a tool runs: where that hands on what the model has
 written), and a place that was looked for in the text; in requests, nor are fewer than 1,500 characters, which may be

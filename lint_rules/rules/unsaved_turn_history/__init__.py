@@ -68,15 +68,16 @@ For a reply, three facts: a user's message is stored in a list that lives on (an
 session, or a list of a loop that waits for input), that list is sent, and a path leads from the request to a place that
 shows or returns the reply and on to the end of the turn, past everything that could store it: a list of the function's
 own that gets nowhere else stores nothing. Helpers and callers of the file are followed, and functions of other files
-that ask with the list, or with the object that has it. A reply that says itself that it failed is none. An `if` around
-the append counts as the program's own wish, unless it asks for tool calls, in whatever form: behind it the model is
-asked again in any case. In place of the list may stand a store: an object of this file or another, or a table, which is
-told the question, gives what is sent, and is told nothing but questions anywhere in the file. Or one that a function
-loads from, asks with, and tells what the model has said, while another way of the same function gives the reply to a
-user or a caller past that, also in the handler of what decodes it; an `if` around the store is the program's wish
-there. Or the list is given back beside the answer, to a caller that begins the next turn with it, and puts nothing
-there. A list that begins anew in each turn, an object made for one task, a question beside the conversation
-(`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
+that ask with the list, or with the object that has it. A reply that says itself that it failed is none, nor is one
+behind a test by which the part of it that is stored otherwise is not there. An `if` around the append counts as the
+program's own wish, unless it asks for tool calls, in whatever form: behind it the model is asked again in any case. In
+place of the list may stand a store: an object of this file or another, or a table, which is told the question, gives
+what is sent, and is told nothing but questions anywhere in the file. Or one that a function loads from, asks with, and
+tells what the model has said, while another way of the same function gives the reply to a user or a caller past that,
+also in the handler of what decodes it; an `if` around the store is the program's wish there. Or the list is given back
+beside the answer, to a caller that begins the next turn with it, and puts nothing there. A list that begins anew in
+each turn, an object made for one task, a question beside the conversation (`[*history, question]`) and conversations
+that the API keeps (`previous_response_id`) are silent.
 
 For a round that is asked past its reply: the loop adds a message of the user or the system to the list that it sends,
 on a way from a reply without tool calls to the next request on which nothing that may be the reply is added; elsewhere
@@ -90,9 +91,10 @@ in a tuple. A way out counts when it passes by each of these, and does not give 
 leaves the function counts where it is raised there or is one of a request, also in a function of the project that runs
 the rounds, or while the pieces of an answer come in, and follows a tool run; the messages are kept nowhere else as they
 come. In a handler, a tool counts as well that the model has chosen, where the function that runs it lets its errors
-out. Where the list goes nowhere, what a history or a store that lasts is told of the turn, of its results or of the
-answer, is looked for in its place: a way out counts when a tool has run, and it is told nothing. Not reported is that
-only the user's words are lost, nor the text of a stream that was not read to its end.
+out. What a person has saved by a command (`if text == "save"`) is owed on no other way. Where the list goes nowhere,
+what a history or a store that lasts is told of the turn, of its results or of the answer, is looked for in its place: a
+way out counts when a tool has run, and it is told nothing. Not reported is that only the user's words are lost, nor the
+text of a stream that was not read to its end.
 
 For a talk in a file or table: a `while` loop takes turns, each with tools, and writes behind them what another function
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
@@ -123,7 +125,7 @@ and the reply takes its place. That the reply may be nothing is seen in a defaul
 what a handler or a helper of the project gives back, also one that reads the reply, or in a test of it that does not
 keep the messages. A list that is emptied and filled again is another one in its place. Silent: a test of the text
 between the request and the loss, also in the helper, by which it returns or raises; a text that the program makes of
-the messages themselves where the model gives none.
+the messages themselves where the model gives none; a request for few words, such as a language.
 
 For a store that is emptied: a key, rows, or an object that is awaited and that no file of the project has made. What is
 put back was loaded from there before, and in several steps, so that an error or the end of the task may come between.

@@ -12,6 +12,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.message_texts import asks_for_label
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
 from lint_rules.anatomy.values.kinds import Kind
@@ -21,6 +22,7 @@ from lint_rules.obligations.error_answers import ErrorAnswers, made_with
 from lint_rules.rules.unsaved_turn_history.how_sent import how_sent
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
@@ -165,7 +167,7 @@ class _Search:
 
         `self.summary = ask(f"So far: {self.summary}. New: {lines}")`.
         """
-        if not way.is_text or not holds(list(way.parts), request, names):
+        if not way.is_text or not holds(list(way.parts), request, names) or _gives_label(self.anatomy, request):
             return False
         parts = (part for part in way.parts if ex.member(part) is not None)
         if not all(
@@ -323,7 +325,8 @@ class _Search:
             bound = (
                 d for point in there.points(function, [at]) for d in reaching.at(point, name) if d.kind == "assign"
             )
-            yield from ((there, d.value) for d in bound if d.value is not None and _is_constant(d.value))
+            nothing = (d for d in bound if d.value is not None and _is_constant(d.value))
+            yield from ((there, d.value) for d in nothing if d.value and _stays(there, function, request, d, at))
         for text in ErrorAnswers(there).left(function, request):
             if not _says_again(text.anatomy, text.function, text.request, text.text):
                 yield text.anatomy, text.node
@@ -343,6 +346,22 @@ class _Search:
                     yield inner, leaves
 
 
+def _stays(there: Anatomy, function: Scope, request: cst.Call, bound: Definition, at: cst.CSTNode) -> bool:
+    """Whether a name holds at a place what stands for nothing, past what asks for that, and puts something there.
+
+    Also where the request fails.
+    """
+    others = {each.point for each in there.reaching(function).by_name.get(bound.name, ()) if each is not bound}
+    tests = function.nodes_of(cst.If, cst.While)
+    known: dict[cst.CSTNode, bool | None] = {
+        test: evaluate(test.test, lambda part: _is_false(there, part, {bound.name})) for test in tests
+    }
+    goals = set(there.points(function, [at]))
+    failing = {*there.points(function, [request])}
+    ways = there.ways(function)
+    return ways.path([bound.point], goals, others - goals, fails=failing.__contains__, says=known.get) is not None
+
+
 def _sends(there: Anatomy, request: cst.Call, history: Slot, hops: int = 0) -> bool:
     """Whether a request sends a list as the talk that is to be gone on with, itself or in what it runs."""
     asked, found = there.facts.calls.get(request), body(there, request) if hops < _HOPS else None
@@ -355,6 +374,15 @@ def _sends(there: Anatomy, request: cst.Call, history: Slot, hops: int = 0) -> b
     known = [parameter for parameter, value in bound if how_sent(there, value, history)]
     known += [history] if inner is there and root_object(history)[0] == "attr" else []
     return any(_sends(inner, ask, slot, hops + 1) for ask in inner.turns.requests(callee) for slot in known)
+
+
+def _gives_label(there: Anatomy, request: cst.Call, hops: int = 0) -> bool:
+    """Whether a request may be answered with few words only: a language or a mood holds nothing of older messages."""
+    found, asked = body(there, request) if hops < _HOPS else None, there.facts.calls.get(request)
+    if found is None:
+        return asked is not None and asks_for_label(asked)
+    inner = found[0].turns.requests(found[1])
+    return bool(inner) and all(_gives_label(found[0], ask, hops + 1) for ask in inner)
 
 
 def _given_for_nothing(there: Anatomy, call: cst.Call) -> Iterator[Shown]:
@@ -381,7 +409,15 @@ def _tests(
     }
     goal = set(there.points(function, [node]))
     start = there.points(function, [request])
-    if not goal.intersection(start) and ways.path(start, goal, says=known.get) is None:
+    made = ReplyPlaces(there).derived(function, request, until=node)
+    read = {part.value for part in walk(node) if isinstance(part, cst.Name)} & names
+    others = {
+        bound.point
+        for bound in there.reaching(function).definitions
+        if bound.name in read and bound.kind == "assign" and bound.value is not None
+        and not (_is_nothing(bound.value) or holds([bound.value], request, made))
+    }  # fmt: skip
+    if not goal.intersection(start) and ways.path(start, goal, others - goal, says=known.get) is None:
         return None
     plain = {test: evaluate(test.test, lambda part: _is_false(there, part, names, members=False)) for test in asked}
     return [(there, test.test) for test in asked if plain[test] is not None]

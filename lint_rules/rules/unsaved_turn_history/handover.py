@@ -221,7 +221,7 @@ class _Search:
         found = [node for node in function.nodes if self._hands_over(node, slot, function)]
         saves = (save for save in self.anatomy.storage.saves(function) if save.outside)
         more = [save.node for save in saves if save.node not in found and self._holds(save.value, slot)]
-        return [*found, *more]
+        return [node for node in (*found, *more) if not self.lasting.is_asked_for(node)]
 
     def _told(self, function: Scope, ran: list[Stored], *, replies: bool) -> list[cst.CSTNode]:
         """Where what lasts is told how a turn ended whose rounds are in a list that goes nowhere.

@@ -244,6 +244,8 @@ class _Search:
         for save in self.anatomy.storage.saves(function):
             if save.outside and save.node not in asks and self.anatomy.storage.is_read(save.place):
                 found.setdefault(save.node, frozenset({_written_at(self.anatomy, save)}))
+        lasting = Lasting(self.anatomy)
+        found = {node: where for node, where in found.items() if not lasting.is_asked_for(node)}
         return found if any(self.anatomy.module.inside(node, loop) for node in found) else {}
 
     def _written_by(self, there: Anatomy, call: cst.Call) -> _Stores:
