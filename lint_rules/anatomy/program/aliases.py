@@ -28,14 +28,19 @@ class Aliases:
     """The places of one file."""
 
     def __init__(
-        self, graph: CallGraph, given_elsewhere: Callable[[cst.BaseExpression], Slot | None] = lambda _: None
+        self,
+        graph: CallGraph,
+        given_elsewhere: Callable[[cst.BaseExpression], Slot | None] = lambda _: None,
+        is_for_many: Callable[[Slot], bool] = lambda _: False,
     ) -> None:
         """`given_elsewhere` tells where that lives which a function of another file gives back: for itself, if new.
 
-        Of a call, or of what names the function.
+        Of a call, or of what names the function. `is_for_many` tells of a parameter of a handler whether what it gets
+        is there for others, too.
         """
         self.graph = graph
         self._given_elsewhere = given_elsewhere
+        self._is_for_many = is_for_many
         self.facts = graph.facts
         self.slots = graph.facts.slots
         self.module = graph.facts.module
@@ -60,16 +65,31 @@ class Aliases:
         if slot[0] == "var" and is_parameter(slot):
             if function is not None and self._sets_up(slot[1], function):
                 return True
-            return _type_of(slot) in self._common or (
-                part is not None and part[0] == "member" and part[2] in self._common
-            )
+            if _type_of(slot) in self._common or (part is not None and part[0] == "member" and part[2] in self._common):
+                return True
+            return slot[1] in self.graph.servings and self._is_for_many(slot)
         return slot[0] == "attr" or (slot[0] == "var" and slot[1] is not function)
 
+    def is_in_common(self, slot: Slot) -> bool:
+        """Whether a place is a part of what a framework hands to all handlers: `request.app.state`, `self.bot`."""
+        while slot[0] in {"member", "item"}:
+            if slot[0] == "member" and slot[2] in self._common:
+                return True
+            slot = slot[1]
+        return slot[0] in {"attr", "var"} and (slot[2] in self._common or (is_parameter(slot) and _type_of(slot) in self._common))
+
     def _sets_up(self, outer: Scope, function: Scope) -> bool:
-        """Whether a function around another one defines a handler, and is none itself."""
-        served = self.graph.servings
-        inside = outer not in served and function is not outer and function.within(outer)
-        return inside and any(each.within(outer) for each in served)
+        """Whether a function around another one defines a handler, and is none itself.
+
+        Also for something that it is given: `@app.event("message")`.
+        """
+        if outer in self.graph.servings or function is outer or not function.within(outer):
+            return False
+        given = {param.name.value for param in parameters(outer)}
+        return any(each.within(outer) for each in self.graph.servings) or any(
+            (ex.dotted(decorator.func if isinstance(decorator, cst.Call) else decorator) or "").partition(".")[0] in given
+            for decorator in decorators(function)
+        )
 
     @cached_property
     def _common(self) -> frozenset[str]:
