@@ -84,12 +84,18 @@ def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundC
     yield from _brought(anatomy, slot, asking)
     yield from _placed(anatomy, slot, asking)
     for call in _givers(anatomy, slot, set()):
-        given = _giver(anatomy, call)
-        if given is not None:
-            there, place = given[0], ("return", given[1])
-            cls = there.facts.slots.classes.get(place)
-            own = [(there, cls)] if cls is not None else [*_own_classes(there, place)]
-            yield from own or _classes_of(there, (place, asking))
+        yield from _given_classes(anatomy, call, asking)
+
+
+def _given_classes(anatomy: Anatomy, call: cst.Call, asking: bool) -> Sequence[FoundClass]:
+    """The classes of what a function of another file gives back, by a call of it."""
+    given = _giver(anatomy, call)
+    if given is None:
+        return _NO_CLASSES
+    there, place = given[0], ("return", given[1])
+    cls = there.facts.slots.classes.get(place)
+    own = [(there, cls)] if cls is not None else [*_own_classes(there, place)]
+    return own or _classes_of(there, (place, asking))
 
 
 def _own_classes(anatomy: Anatomy, slot: Slot) -> Iterator[FoundClass]:
@@ -271,6 +277,8 @@ def _of_which(anatomy: Anatomy, base: cst.BaseExpression, *, asking: bool) -> It
     slot = anatomy.facts.slots.of(base)
     if slot is not None:
         yield from classes_of(anatomy, slot, asking=asking)
+    if slot is not None and slot[0] == "item" and type(base) is cst.Call:  # `talks.get(key)`, of a dict or a registry
+        yield from _given_classes(anatomy, base, asking)
     named = base.func if type(base) is cst.Call else base  # `Shelf().keep(...)`, `Shelf.keep(...)`
     itself = anatomy.imported_class(ex.dotted(named) or "", asking=asking)
     if itself is not None:

@@ -166,7 +166,7 @@ class Aliases:
             values = [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
         else:
             values = self.facts.assigned(slot)
-        inner = (self._given(part) for value in values for part in ex.alternatives(value))
+        inner = (self.given(part) for value in values for part in ex.alternatives(value))
         found = [p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)]
         return list(dict.fromkeys(found)) or [place]
 
@@ -187,7 +187,7 @@ class Aliases:
         for part in (part for value in values for part in ex.alternatives(value)):
             if self.is_new(part):
                 continue
-            slot = self._given(part)
+            slot = self.given(part)
             place = self.of(slot) if slot is not None else None
             if slot is not None and (place is None or not self.is_lasting(place, function)):
                 place = self._stored_at(slot, function) or (place if _is_part_of_parameter(place) else None)
@@ -196,7 +196,7 @@ class Aliases:
             places.add(place)
         return places.pop() if len(places) == 1 else None
 
-    def _given(self, value: cst.BaseExpression) -> Slot | None:
+    def given(self, value: cst.BaseExpression) -> Slot | None:
         """The slot of a value: `desks.get(key)` is an entry of a dict, or what the registry of another file gives."""
         slot = self.slots.of(value)
         if type(value) is cst.Call and slot is not None and slot[0] == "item":

@@ -443,7 +443,7 @@ class Turns:
         cls = own_class(self.anatomy, base)
         if cls is not None and cls is function.owner:
             return self._inherited(kept, cls)
-        slot = self.facts.slots.of(base)
+        slot = self.anatomy.aliases.given(base)
         place = self.anatomy.aliases.of(slot) if slot is not None else None
         if place is None or not self.anatomy.aliases.is_lasting(place, function):
             return None
