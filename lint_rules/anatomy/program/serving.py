@@ -12,7 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.frameworks import FRAMEWORKS, PACKAGES, Framework, Overlap
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.facts import Facts
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 from lint_rules.syntax.record import record
@@ -94,7 +94,7 @@ def placed_in_common(graph: CallGraph) -> Iterator[tuple[str, cst.BaseExpression
     for node in graph.facts.module.nodes_of(cst.Assign, cst.AnnAssign) if roots.rows else ():
         for target in ex.targets(node):
             pair = ex.member(target)
-            if pair is not None and node.value is not None and roots.package_of(pair[0]) is not None:
+            if pair is not None and node.value is not None and roots.is_for_all(pair[0]):
                 yield pair[1], node.value
     for call in graph.facts.module.nodes_of(cst.Call) if roots.rows else ():
         given = ex.keywords(call)
@@ -205,6 +205,15 @@ class _Roots:
         """The framework of which a value is an object; None where that is not known."""
         package = self._package(value)
         return package if any(package in row.packages for row in self.rows) else None
+
+    def is_for_all(self, value: cst.BaseExpression) -> bool:
+        """Whether a value is, or is a part of, an object of a framework that is not made for a request or an event."""
+        root = self.facts.slots.of(ex.owner(value)) if self.package_of(value) is not None else None
+        if root is None or not is_parameter(root):
+            return root is not None
+        events = {name for row in self.rows for name in row.events}
+        said = {ex.last_name(node) for node in self._annotated(root)}
+        return events.isdisjoint(said) and root[1] not in self.graph.servings
 
     def registered(self, function: Scope) -> Framework | None:
         """The framework that a function is handed to: it decorates it, or is called with it."""
