@@ -67,7 +67,7 @@ class Aliases:
                 return True
             if _type_of(slot) in self._common or (part is not None and part[0] == "member" and part[2] in self._common):
                 return True
-            return slot[1] in self.graph.servings and self._is_for_many(slot)
+            return slot[1] in self.graph.servings and dependency(slot) is None and self._is_for_many(slot)
         return slot[0] == "attr" or (slot[0] == "var" and slot[1] is not function)
 
     def is_in_common(self, slot: Slot) -> bool:
