@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
 
@@ -13,7 +13,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph, CallSite
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, decorators
+from lint_rules.syntax.module import Scope, decorators, parameters
 from lint_rules.syntax.walk import walk
 
 _MAKERS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
@@ -212,9 +212,15 @@ class Locks:
         return set()
 
     def _takes_one(self, maker: Scope) -> bool:
-        """Whether a decorator of this file takes a lock, in what it puts around a function."""
-        items = (item.item for node in walk(maker.node) if type(node) is cst.With for item in node.items)
-        return any(self._is_lock_of_its_object(item) or self._taken(item) for item in items)
+        """Whether a decorator of this file takes a lock, for as long as the function runs that it is put around."""
+        inner = (function for function in self.module.functions if function.within(maker))
+        given = {param.name.value for function in inner for param in parameters(function)}
+        return any(
+            self._is_lock_of_its_object(item.item) or self._taken(item.item)
+            for node in walk(maker.node)
+            if type(node) is cst.With and any(map(given.__contains__, _called(node.body)))
+            for item in node.items
+        )
 
     def _is_lock_of_its_object(self, item: cst.BaseExpression) -> bool:
         """`with self.busy:` in a decorator: nothing tells whose object that is, but some class has a lock so called."""
@@ -282,6 +288,11 @@ def _said_to_be_held(function: Scope) -> bool:
         return True
     docstring = function.node.get_docstring() if isinstance(function.node, cst.FunctionDef) else None
     return docstring is not None and _SAID.search(docstring) is not None
+
+
+def _called(body: cst.CSTNode) -> Iterator[str | None]:
+    """The names of what is called somewhere, as they stand there."""
+    return (ex.dotted(node.func) for node in walk(body) if type(node) is cst.Call)
 
 
 def _last(node: cst.BaseExpression) -> str:

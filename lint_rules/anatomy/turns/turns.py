@@ -527,6 +527,11 @@ class Turns:
     def are_seen_in(self, run: cst.Call | Begun) -> bool:
         """Whether turns are seen in what is run in another file: what is asked there, and of what."""
         if isinstance(run, cst.Call):
+            where = self.module.scope_of[run].function
+            led = [turn for turn in self.led_to(where) if turn.asks == [run]]
+            lasting = [turn for turn in led if self.anatomy.aliases.is_lasting(turn.slot, where)]
+            if any(turn.tools or turn.loaded or are_answered([turn]) for turn in lasting):
+                return True
             found = run_elsewhere(self.anatomy, run, asking=True)
         else:
             found = self.anatomy.storage.callee(run.target)
