@@ -21,6 +21,7 @@ from lint_rules.syntax.module import Scope, decorators, parameters
 
 _DEEPEST = 4
 _FRESH = (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple, cst.BaseString, cst.BaseNumber)
+_CACHES = frozenset({"functools.cache", "functools.lru_cache"})
 _TRANSPARENT = frozenset({"staticmethod", "classmethod", "property", "cached_property"})
 
 
@@ -130,7 +131,11 @@ class Aliases:
         return None
 
     def _of_function(self, function: Scope) -> Slot | None:
-        """The place that all a function gives back lives in."""
+        """The place that all a function gives back lives in; of one that is cached, the cache has it."""
+        cached = any(self.module.imports.resolve(_decorator_name(each)) in _CACHES for each in decorators(function))
+        if cached and function.owner is None:
+            place = ("var", self.module.top, function.name)
+            return ("item", place) if parameters(function) else place
         if any(ex.dotted(decorator) not in _TRANSPARENT for decorator in decorators(function)):
             return None
         return self._one([node.value for node in function.nodes_of(cst.Return) if node.value is not None], function)
@@ -226,6 +231,11 @@ class Aliases:
         return type(node) is cst.Call and (
             self.slots.constructed(node) is not None or of_other_file or name in {"list", "dict", "deque"}
         )
+
+
+def _decorator_name(decorator: cst.BaseExpression) -> str:
+    """`lru_cache` of `@lru_cache` and `@lru_cache(maxsize=1)`."""
+    return ex.dotted(decorator.func if isinstance(decorator, cst.Call) else decorator) or ""
 
 
 def dependency(slot: Slot) -> cst.BaseExpression | None:
