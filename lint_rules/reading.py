@@ -15,7 +15,17 @@ import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
 from lint_rules.anatomy.calls.tools import ToldTool, told_of
-from lint_rules.anatomy.cuts.handed import Arrived, Bases, Handed, Placed, arriving, bases_elsewhere, handed, placed, valued
+from lint_rules.anatomy.cuts.handed import (
+    Arrived,
+    Bases,
+    Handed,
+    Placed,
+    arriving,
+    bases_elsewhere,
+    handed,
+    placed,
+    valued,
+)
 from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.message_texts import said as said_by
 from lint_rules.anatomy.program.concurrency import Caller, Passing

@@ -111,7 +111,8 @@ class Anatomy:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
         they hand to it, and `valued` of which kinds and classes that is, `tools` what they tell a model of it, `serves`
         whether one serves others, `said` whether a text may stand there, `said_of` what they put into messages, and
-        `placed` what they put under a name into objects of frameworks. Without, it is unknown. `tells` says whether the file at a path is told so of this one.
+        `placed` what they put under a name into objects of frameworks. Without, it is unknown. `tells` says whether the
+        file at a path is told so of this one.
         """
         self.module = module
         self.vocabulary = vocabulary

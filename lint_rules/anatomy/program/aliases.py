@@ -77,7 +77,9 @@ class Aliases:
             if slot[0] == "member" and slot[2] in self._common:
                 return True
             slot = slot[1]
-        return slot[0] in {"attr", "var"} and (slot[2] in self._common or (is_parameter(slot) and _type_of(slot) in self._common))
+        return slot[0] in {"attr", "var"} and (
+            slot[2] in self._common or (is_parameter(slot) and _type_of(slot) in self._common)
+        )
 
     def _sets_up(self, outer: Scope, function: Scope) -> bool:
         """Whether a function around another one defines a handler, and is none itself.
@@ -88,7 +90,8 @@ class Aliases:
             return False
         given = {param.name.value for param in parameters(outer)}
         return any(each.within(outer) for each in self.graph.servings) or any(
-            (ex.dotted(decorator.func if isinstance(decorator, cst.Call) else decorator) or "").partition(".")[0] in given
+            (ex.dotted(decorator.func if isinstance(decorator, cst.Call) else decorator) or "").partition(".")[0]
+            in given
             for decorator in decorators(function)
         )
 
