@@ -264,13 +264,16 @@ class Needs(Surroundings):
 
     def overlaps_turns(self) -> bool:
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
+        return self._sees_turns() or (self._runs_beside and self._takes_in_common())
+
+    def _sees_turns(self) -> bool:
+        """The file shows the turn, or those do that it imports."""
         return self._runs_beside and (
             self.agent
             or self.agents_elsewhere(self._begun())
             or not _CONVERSATIONS.isdisjoint(self.keywords)
             or not words.KEEPERS.keys().isdisjoint(self.called)
             or self.agents_beyond()
-            or self._takes_in_common()
         )
 
     def _takes_in_common(self) -> bool:
@@ -316,7 +319,7 @@ class Needs(Surroundings):
         """Runs that may overlap."""
         return (
             self.agent and self._writes and (self._runs_beside or self.has(ast.AsyncFunctionDef))
-        ) or self.overlaps_turns()
+        ) or self._sees_turns()
 
     def copies_history(self) -> bool:
         return self._copies and self._writes

@@ -124,6 +124,8 @@ def _placed(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
 
 def is_for_many(anatomy: Anatomy, parameter: Slot) -> bool:
     """Whether a handler gets an object that others get, too: put there for all, or one that keeps many talks by key."""
+    if anatomy.calls.servings[parameter[1]].framework == "fastapi":
+        return False  # which reads out of the request what no `Depends` makes
     return bool(anatomy.placed(parameter[2])) or any(_keeps_many(*found) for found in classes_of(anatomy, parameter))
 
 
