@@ -16,6 +16,8 @@ _IMPORT = re.compile(
     rb"|import[ \t]+(?P<modules>[^\n#;]*))",
     re.MULTILINE,
 )
+_NAMED = re.compile(rb"[\"']([^\W\d]\w*(?:\.[^\W\d]\w*)+)[\"']")
+"""`bot.load_extension("rooms.chat")`, `import_module("rooms.chat")`."""
 _BOUND = re.compile(rb"(?:^|,)[\s(\\]*([\w.]+)")
 _PACKAGE = "__init__.py"
 
@@ -79,8 +81,11 @@ def _stem(path: str) -> str:
 
 
 def _modules(source: bytes) -> set[str]:
-    """The modules that a source may import, as written: `core` and `core.llm` for `from core import llm`."""
-    found: set[str] = set()
+    """The modules that a source may import, as written: `core` and `core.llm` for `from core import llm`.
+
+    Also those that it names in a text, for others to load.
+    """
+    found = {match.decode() for match in _NAMED.findall(source)}
     for match in _IMPORT.finditer(source):
         origin = (match["origin"] or b"").decode()
         for name in (bound.decode() for bound in _BOUND.findall(match["names"] or match["modules"] or b"")):

@@ -15,7 +15,17 @@ import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
 from lint_rules.anatomy.calls.tools import ToldTool, told_of
-from lint_rules.anatomy.cuts.handed import Arrived, Bases, Handed, arriving, bases_elsewhere, handed, valued
+from lint_rules.anatomy.cuts.handed import (
+    Arrived,
+    Bases,
+    Handed,
+    Placed,
+    arriving,
+    bases_elsewhere,
+    handed,
+    placed,
+    valued,
+)
 from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.message_texts import said as said_by
 from lint_rules.anatomy.program.concurrency import Caller, Passing
@@ -195,11 +205,18 @@ def _anatomy(
     def in_messages() -> list[Said]:
         return arrived("said", said_by, lambda text: mentions.agent(text, options.vocabulary))
 
+    def in_common(name: str) -> list[Placed]:
+        if project is None:
+            return []
+        known = importers_of(module.path, project, lambda source: name.encode() in source)
+        told = _summaries("placed", known, options, project, read, placed)
+        return [each for said in told for each in said if each.name == name]
+
     def tells(path: str) -> bool:
         known = importers_of(path, project) if project is not None else ()
         return any(importer == module.path for importer, _ in known)
 
-    known = options.vocabulary, neighbour, called, given, values, tools, serves, said, in_messages, tells
+    known = options.vocabulary, neighbour, called, given, values, tools, serves, said, in_messages, tells, in_common
     anatomy = Anatomy(module, *known)
     return anatomy
 

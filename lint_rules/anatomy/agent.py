@@ -30,7 +30,7 @@ from lint_rules.syntax.ways import Ways, reaching_in, ways_through
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.cuts import Cut
-    from lint_rules.anatomy.cuts.handed import Handed
+    from lint_rules.anatomy.cuts.handed import Handed, Placed
     from lint_rules.anatomy.cuts.mending import Mending
     from lint_rules.anatomy.cuts.trimming import Trimming
     from lint_rules.anatomy.messages.classes import Elements
@@ -106,11 +106,13 @@ class Anatomy:
         said: Callable[[str], bool] = lambda text: True,
         said_of: Callable[[], list[Said]] = list,
         tells: Callable[[str], bool] = lambda path: False,
+        placed: Callable[[str], list[Placed]] = lambda name: [],
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
         they hand to it, and `valued` of which kinds and classes that is, `tools` what they tell a model of it, `serves`
-        whether one serves others, `said` whether a text may stand there, and `said_of` what they put into messages.
-        Without, it is unknown. `tells` says whether the file at a path is told so of this one.
+        whether one serves others, `said` whether a text may stand there, `said_of` what they put into messages, and
+        `placed` what they put under a name into objects of frameworks. Without, it is unknown. `tells` says whether the
+        file at a path is told so of this one.
         """
         self.module = module
         self.vocabulary = vocabulary
@@ -123,6 +125,7 @@ class Anatomy:
         self.said = said
         self.tells = tells
         self._said_of = said_of
+        self._placed = placed
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
         self._neighbours: dict[tuple[str, str], Neighbour | None] = {}
 
@@ -191,6 +194,11 @@ class Anatomy:
         """The functions of this file of which others that import it put the results into messages and requests."""
         return self._said_of()
 
+    @kept
+    def placed(self, name: str) -> list[Placed]:
+        """What files that import this one, or its importers, put under a name into objects of frameworks."""
+        return self._placed(name)
+
     @cached_property
     def serves(self) -> bool:
         """Whether a file that imports this one may run it for others, who come and go; or none is known."""
@@ -243,7 +251,12 @@ class Anatomy:
 
     @cached_property
     def aliases(self) -> Aliases:
-        return Aliases(self.calls, self._given_elsewhere)
+        return Aliases(self.calls, self._given_elsewhere, self._is_for_many)
+
+    def _is_for_many(self, parameter: Slot) -> bool:
+        from lint_rules.anatomy.messages.classes import is_for_many
+
+        return is_for_many(self, parameter)
 
     def _given_elsewhere(self, node: cst.BaseExpression) -> Slot | None:
         from lint_rules.anatomy.messages.classes import given_elsewhere

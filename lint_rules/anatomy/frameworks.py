@@ -86,6 +86,7 @@ FRAMEWORKS = (
         _VERBS | _set("route before_request after_request callback"),
         _set("add_url_rule"),
         {"MethodView": _VERBS, "View": _set("dispatch_request"), "Resource": _VERBS},
+        common=_set("current_app"),
         switches=(("threaded", "False", "turns"),),
     ),
     Framework(

@@ -26,6 +26,13 @@ def any_within(nodes: list[Any], lines: list[int]) -> bool:
     return False
 
 
+def owner(node: ast.expr) -> str:
+    """`app` of `app.event("message")`, `app.route`."""
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def is_cut(node: ast.Subscript) -> bool:
     """`xs[-n:]`, `xs[n:]`, `xs[:n] = []`, `del xs[:n]`, `del xs[0]`."""
     if type(node.ctx) is not ast.Load:

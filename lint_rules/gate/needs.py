@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.frameworks import ENTRIES, PACKAGES
+from lint_rules.anatomy.frameworks import ENTRIES, PACKAGES, common_parts
 from lint_rules.gate import forms, schemas
 from lint_rules.gate.evidence import may_ask
 from lint_rules.gate.signs import called_name
@@ -264,6 +264,10 @@ class Needs(Surroundings):
 
     def overlaps_turns(self) -> bool:
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
+        return self._sees_turns() or (self._runs_beside and self._takes_in_common())
+
+    def _sees_turns(self) -> bool:
+        """The file shows the turn, or those do that it imports."""
         return self._runs_beside and (
             self.agent
             or self.agents_elsewhere(self._begun())
@@ -271,6 +275,18 @@ class Needs(Surroundings):
             or not words.KEEPERS.keys().isdisjoint(self.called)
             or self.agents_beyond()
         )
+
+    def _takes_in_common(self) -> bool:
+        """Handlers here get what another file has put there for all, or has handed to who defines them.
+
+        `request.app.state.desk`; `@app.event("message")`, where `app` is a parameter.
+        """
+        used = {name.partition(".")[0] for name in self.imported.values()}
+        if not common_parts(used).isdisjoint(self.attributes | self.imported.keys()):
+            return True
+        given = {node.arg for node in self.nodes[ast.arg]}
+        made = (each for kind in (ast.FunctionDef, ast.AsyncFunctionDef) for each in self.nodes[kind])
+        return any(forms.owner(decorator) in given for node in made for decorator in node.decorator_list)
 
     def _begun(self) -> set[str]:
         """What threads and tasks are begun with: `pool.submit(desk.answer, key)`."""
@@ -284,7 +300,8 @@ class Needs(Surroundings):
         serves = self._serves or self.is_run_beside
         if self.agent and (serves or self._makes_defaults() or self._has_class_list()):
             return True
-        return (serves and (self.keeps_elsewhere() or self.agents_elsewhere())) or self.defaults_elsewhere()
+        elsewhere = serves and (self.keeps_elsewhere() or self.agents_elsewhere() or self._takes_in_common())
+        return elsewhere or self.defaults_elsewhere()
 
     def _makes_defaults(self) -> bool:
         """`messages=[]`, `state=State()` among parameters."""
@@ -302,7 +319,7 @@ class Needs(Surroundings):
         """Runs that may overlap."""
         return (
             self.agent and self._writes and (self._runs_beside or self.has(ast.AsyncFunctionDef))
-        ) or self.overlaps_turns()
+        ) or self._sees_turns()
 
     def copies_history(self) -> bool:
         return self._copies and self._writes

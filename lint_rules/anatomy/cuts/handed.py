@@ -24,6 +24,7 @@ from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_
 from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
+from lint_rules.anatomy.program.serving import placed_in_common
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.rounds.quiet_ends import ends_for_nothing
 from lint_rules.anatomy.turns.begun_anew import is_begun_anew
@@ -101,6 +102,18 @@ class Handed:
         return self.owner.rpartition(".")[0] or self.owner
 
 
+@record
+class Placed:
+    """What the file at `path` puts under a name into an object of a framework, which all handlers get: of class `cls`.
+
+    That is the module, as the file imports it, and the name there.
+    """
+
+    name: str
+    path: str
+    cls: tuple[str, str]
+
+
 class _Told(NamedTuple):
     part: str | int | None
     what: What
@@ -136,6 +149,12 @@ def valued(anatomy: Anatomy) -> Iterator[Handed]:
         told = list(_values(there, call))
         for path, name in run if told else ():
             yield from (_said(there, (os.path.abspath(path), name), each, call) for each in told)
+
+
+def placed(anatomy: Anatomy) -> Iterator[Placed]:
+    """All that a file puts there, of classes that it imports."""
+    for name, value in placed_in_common(anatomy.calls):
+        yield from (Placed(name, anatomy.module.path, cls) for cls in dict.fromkeys(_instance(anatomy, value)))
 
 
 Bases = dict[tuple[str, str], list[Scope]]

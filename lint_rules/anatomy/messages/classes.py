@@ -82,13 +82,20 @@ def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundC
             for part in parts_given(run[1], number):
                 yield from _classes_at(run[0], part, asking)
     yield from _brought(anatomy, slot, asking)
+    yield from _placed(anatomy, slot, asking)
     for call in _givers(anatomy, slot, set()):
-        given = _giver(anatomy, call)
-        if given is not None:
-            there, place = given[0], ("return", given[1])
-            cls = there.facts.slots.classes.get(place)
-            own = [(there, cls)] if cls is not None else [*_own_classes(there, place)]
-            yield from own or _classes_of(there, (place, asking))
+        yield from _given_classes(anatomy, call, asking)
+
+
+def _given_classes(anatomy: Anatomy, call: cst.Call, asking: bool) -> Sequence[FoundClass]:
+    """The classes of what a function of another file gives back, by a call of it."""
+    given = _giver(anatomy, call)
+    if given is None:
+        return _NO_CLASSES
+    there, place = given[0], ("return", given[1])
+    cls = there.facts.slots.classes.get(place)
+    own = [(there, cls)] if cls is not None else [*_own_classes(there, place)]
+    return own or _classes_of(there, (place, asking))
 
 
 def _own_classes(anatomy: Anatomy, slot: Slot) -> Iterator[FoundClass]:
@@ -104,6 +111,33 @@ def _brought(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]
     for each in anatomy.brought if asked else ():
         if each.cls is not None and not asked.isdisjoint(anatomy.contents.arrives(each)):
             yield from anatomy.class_elsewhere(each.path, *each.cls, asking=asking)
+
+
+def _placed(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
+    """The classes of what a handler gets in common with all others: `request.app.state.desk`, by who puts it there."""
+    bound = (anatomy.facts.slots.of(value) for value in anatomy.facts.assigned(slot))
+    for place in (slot, *(place for place in bound if place is not None)):
+        if place[0] == "member" and anatomy.aliases.is_in_common(place[1]):
+            for each in anatomy.placed(place[2]):
+                yield from anatomy.class_elsewhere(each.path, *each.cls, asking=asking)
+
+
+def is_for_many(anatomy: Anatomy, parameter: Slot) -> bool:
+    """Whether a handler gets an object that others get, too: put there for all, or one that keeps many talks by key."""
+    if anatomy.calls.servings[parameter[1]].framework == "fastapi":
+        return False  # which reads out of the request what no `Depends` makes
+    return bool(anatomy.placed(parameter[2])) or any(_keeps_many(*found) for found in classes_of(anatomy, parameter))
+
+
+@kept
+def _keeps_many(anatomy: Anatomy, cls: Scope) -> bool:
+    """Whether objects of a class keep histories under keys: for one run alone there would be one."""
+    places = map(anatomy.aliases.of, anatomy.writes.by_slot)
+    return any(root_object(place)[:2] == ("attr", cls) and _is_under_key(place) for place in places)
+
+
+def _is_under_key(slot: Slot) -> bool:
+    return slot[0] == "item" or (slot[0] == "member" and _is_under_key(slot[1]))
 
 
 def given_apart(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, cst.BaseExpression]]:
@@ -245,6 +279,8 @@ def _of_which(anatomy: Anatomy, base: cst.BaseExpression, *, asking: bool) -> It
     slot = anatomy.facts.slots.of(base)
     if slot is not None:
         yield from classes_of(anatomy, slot, asking=asking)
+    if slot is not None and slot[0] == "item" and type(base) is cst.Call:  # `talks.get(key)`, of a dict or a registry
+        yield from _given_classes(anatomy, base, asking)
     named = base.func if type(base) is cst.Call else base  # `Shelf().keep(...)`, `Shelf.keep(...)`
     itself = anatomy.imported_class(ex.dotted(named) or "", asking=asking)
     if itself is not None:

@@ -21,6 +21,7 @@ from lint_rules.syntax.module import Scope, decorators, parameters
 
 _DEEPEST = 4
 _FRESH = (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple, cst.BaseString, cst.BaseNumber)
+_CACHES = frozenset({"functools.cache", "functools.lru_cache"})
 _TRANSPARENT = frozenset({"staticmethod", "classmethod", "property", "cached_property"})
 
 
@@ -28,14 +29,19 @@ class Aliases:
     """The places of one file."""
 
     def __init__(
-        self, graph: CallGraph, given_elsewhere: Callable[[cst.BaseExpression], Slot | None] = lambda _: None
+        self,
+        graph: CallGraph,
+        given_elsewhere: Callable[[cst.BaseExpression], Slot | None] = lambda _: None,
+        is_for_many: Callable[[Slot], bool] = lambda _: False,
     ) -> None:
         """`given_elsewhere` tells where that lives which a function of another file gives back: for itself, if new.
 
-        Of a call, or of what names the function.
+        Of a call, or of what names the function. `is_for_many` tells of a parameter of a handler whether what it gets
+        is there for others, too.
         """
         self.graph = graph
         self._given_elsewhere = given_elsewhere
+        self._is_for_many = is_for_many
         self.facts = graph.facts
         self.slots = graph.facts.slots
         self.module = graph.facts.module
@@ -60,16 +66,34 @@ class Aliases:
         if slot[0] == "var" and is_parameter(slot):
             if function is not None and self._sets_up(slot[1], function):
                 return True
-            return _type_of(slot) in self._common or (
-                part is not None and part[0] == "member" and part[2] in self._common
-            )
+            if _type_of(slot) in self._common or (part is not None and part[0] == "member" and part[2] in self._common):
+                return True
+            return slot[1] in self.graph.servings and dependency(slot) is None and self._is_for_many(slot)
         return slot[0] == "attr" or (slot[0] == "var" and slot[1] is not function)
 
+    def is_in_common(self, slot: Slot) -> bool:
+        """Whether a place is a part of what a framework hands to all handlers: `request.app.state`, `self.bot`."""
+        while slot[0] in {"member", "item"}:
+            if slot[0] == "member" and slot[2] in self._common:
+                return True
+            slot = slot[1]
+        return slot[0] in {"attr", "var"} and (
+            slot[2] in self._common or (is_parameter(slot) and _type_of(slot) in self._common)
+        )
+
     def _sets_up(self, outer: Scope, function: Scope) -> bool:
-        """Whether a function around another one defines a handler, and is none itself."""
-        served = self.graph.servings
-        inside = outer not in served and function is not outer and function.within(outer)
-        return inside and any(each.within(outer) for each in served)
+        """Whether a function around another one defines a handler, and is none itself.
+
+        Also for something that it is given: `@app.event("message")`.
+        """
+        if outer in self.graph.servings or function is outer or not function.within(outer):
+            return False
+        given = {param.name.value for param in parameters(outer)}
+        return any(each.within(outer) for each in self.graph.servings) or any(
+            (ex.dotted(decorator.func if isinstance(decorator, cst.Call) else decorator) or "").partition(".")[0]
+            in given
+            for decorator in decorators(function)
+        )
 
     @cached_property
     def _common(self) -> frozenset[str]:
@@ -110,7 +134,11 @@ class Aliases:
         return None
 
     def _of_function(self, function: Scope) -> Slot | None:
-        """The place that all a function gives back lives in."""
+        """The place that all a function gives back lives in; of one that is cached, the cache has it."""
+        cached = any(self.module.imports.resolve(_decorator_name(each)) in _CACHES for each in decorators(function))
+        if cached and function.owner is None:
+            place = ("var", self.module.top, function.name)
+            return ("item", place) if parameters(function) else place
         if any(ex.dotted(decorator) not in _TRANSPARENT for decorator in decorators(function)):
             return None
         return self._one([node.value for node in function.nodes_of(cst.Return) if node.value is not None], function)
@@ -146,7 +174,7 @@ class Aliases:
             values = [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
         else:
             values = self.facts.assigned(slot)
-        inner = (self._given(part) for value in values for part in ex.alternatives(value))
+        inner = (self.given(part) for value in values for part in ex.alternatives(value))
         found = [p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)]
         return list(dict.fromkeys(found)) or [place]
 
@@ -167,7 +195,7 @@ class Aliases:
         for part in (part for value in values for part in ex.alternatives(value)):
             if self.is_new(part):
                 continue
-            slot = self._given(part)
+            slot = self.given(part)
             place = self.of(slot) if slot is not None else None
             if slot is not None and (place is None or not self.is_lasting(place, function)):
                 place = self._stored_at(slot, function) or (place if _is_part_of_parameter(place) else None)
@@ -176,7 +204,7 @@ class Aliases:
             places.add(place)
         return places.pop() if len(places) == 1 else None
 
-    def _given(self, value: cst.BaseExpression) -> Slot | None:
+    def given(self, value: cst.BaseExpression) -> Slot | None:
         """The slot of a value: `desks.get(key)` is an entry of a dict, or what the registry of another file gives."""
         slot = self.slots.of(value)
         if type(value) is cst.Call and slot is not None and slot[0] == "item":
@@ -206,6 +234,11 @@ class Aliases:
         return type(node) is cst.Call and (
             self.slots.constructed(node) is not None or of_other_file or name in {"list", "dict", "deque"}
         )
+
+
+def _decorator_name(decorator: cst.BaseExpression) -> str:
+    """`lru_cache` of `@lru_cache` and `@lru_cache(maxsize=1)`."""
+    return ex.dotted(decorator.func if isinstance(decorator, cst.Call) else decorator) or ""
 
 
 def dependency(slot: Slot) -> cst.BaseExpression | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import islice
 
 import libcst as cst
 
@@ -12,7 +13,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph, CallSite
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, decorators
+from lint_rules.syntax.module import Scope, decorators, parameters
 from lint_rules.syntax.walk import walk
 
 _MAKERS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
@@ -32,17 +33,17 @@ class Locks:
     def __init__(
         self,
         graph: CallGraph,
-        gives_elsewhere: Callable[[cst.Call], bool] = lambda _: False,
+        elsewhere: Callable[[cst.BaseExpression], tuple[Locks, Scope] | None] = lambda _: None,
         has_elsewhere: Callable[[Slot, str], bool] = lambda *_: False,
         known_elsewhere: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """`gives_elsewhere` tells whether a call of a function of another file gives a lock.
+        """`elsewhere` tells which function of another file a call runs, or a name means, with the locks there.
 
         `has_elsewhere`, whether objects of a class of another file, as one that is in a slot, have a lock of a name.
         `known_elsewhere`, whether what is imported under a name is a lock there, or a dict of locks.
         """
         self.graph = graph
-        self._gives_elsewhere = gives_elsewhere
+        self._elsewhere = elsewhere
         self._has_elsewhere = has_elsewhere
         self._known_elsewhere = known_elsewhere
         self.facts = graph.facts
@@ -90,7 +91,8 @@ class Locks:
             return slot if _sounds(slot) or self.gives(slot[1]) else None
         if slot in self._not_locks:
             return None
-        if slot[0] == "call" and self._gives_elsewhere(slot[1]):
+        there = self._elsewhere(node) if isinstance(node, cst.Call) else None
+        if there is not None and there[0].gives(there[1]):
             return slot
         if slot[0] == "member" and self._has_elsewhere(slot[1], slot[2]):
             return slot
@@ -162,11 +164,15 @@ class Locks:
         if lock is not None and lock[0] != "return":
             return (lock,)
         callee = self.facts.slots.callee(item) if isinstance(item, cst.Call) else None
-        if callee is not None:  # a context manager of this file that yields while it holds a lock
-            yields = [n for n in callee.nodes if isinstance(n, cst.Yield)]
-            held = tuple(held for node in yields[:1] for held in self.around(node, callee))
-            return held or ((lock,) if lock else ())
-        return ()
+        if callee is not None:
+            return self._yielding(callee) or ((lock,) if lock else ())
+        there = self._elsewhere(item) if isinstance(item, cst.Call) else None
+        return (("return", there[1]),) if there is not None and there[0]._yielding(there[1]) else ()
+
+    def _yielding(self, function: Scope) -> tuple[Slot, ...]:
+        """The locks that a context manager of this file holds while it yields."""
+        yields = (node for node in function.nodes if isinstance(node, cst.Yield))
+        return tuple(held for node in islice(yields, 1) for held in self.around(node, function))
 
     def _by_hand(self, node: cst.CSTNode, function: Scope) -> set[Slot]:
         """Locks that were acquired before `node` and are released after it."""
@@ -196,18 +202,25 @@ class Locks:
 
     def _decorated(self, function: Scope) -> set[Slot]:
         for decorator in decorators(function):
-            maker = self.facts.slots.function(decorator.func if isinstance(decorator, cst.Call) else decorator)
-            name = _last(decorator.func if isinstance(decorator, cst.Call) else decorator)
-            if "synchronized" in name or "locked" in name:
+            func = decorator.func if isinstance(decorator, cst.Call) else decorator
+            maker = self.facts.slots.function(func)
+            if "synchronized" in _last(func) or "locked" in _last(func):
                 return {UNKNOWN}
-            if maker is not None and any(
-                self._is_lock_of_its_object(item.item)
-                for n in walk(maker.node)
-                if type(n) is cst.With
-                for item in n.items
-            ):
+            there, made = (self, maker) if maker is not None else self._elsewhere(func) or (self, None)
+            if made is not None and there._takes_one(made):
                 return {UNKNOWN}
         return set()
+
+    def _takes_one(self, maker: Scope) -> bool:
+        """Whether a decorator of this file takes a lock, for as long as the function runs that it is put around."""
+        inner = (function for function in self.module.functions if function.within(maker))
+        given = {param.name.value for function in inner for param in parameters(function)}
+        return any(
+            self._is_lock_of_its_object(item.item) or self._taken(item.item)
+            for node in walk(maker.node)
+            if type(node) is cst.With and any(map(given.__contains__, _called(node.body)))
+            for item in node.items
+        )
 
     def _is_lock_of_its_object(self, item: cst.BaseExpression) -> bool:
         """`with self.busy:` in a decorator: nothing tells whose object that is, but some class has a lock so called."""
@@ -275,6 +288,11 @@ def _said_to_be_held(function: Scope) -> bool:
         return True
     docstring = function.node.get_docstring() if isinstance(function.node, cst.FunctionDef) else None
     return docstring is not None and _SAID.search(docstring) is not None
+
+
+def _called(body: cst.CSTNode) -> Iterator[str | None]:
+    """The names of what is called somewhere, as they stand there."""
+    return (ex.dotted(node.func) for node in walk(body) if type(node) is cst.Call)
 
 
 def _last(node: cst.BaseExpression) -> str:

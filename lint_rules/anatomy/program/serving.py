@@ -12,7 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.frameworks import FRAMEWORKS, PACKAGES, Framework, Overlap
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.facts import Facts
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 from lint_rules.syntax.record import record
@@ -55,7 +55,7 @@ def registered_elsewhere(graph: CallGraph) -> Iterator[tuple[cst.BaseExpression,
     """What is handed to a framework and is no function of this file, with the call, and how its runs overlap."""
     roots = _Roots(graph)
     for call in graph.facts.module.nodes_of(cst.Call) if roots.rows else ():
-        for row in roots.taking(call):
+        for row in (*roots.taking(call), *roots.applying(call)):
             for arg in call.args:
                 for value in (arg.value, *(inner.value for inner in getattr(arg.value, "args", ()))):
                     if isinstance(value, (cst.Name, cst.Attribute)) and graph.facts.slots.function(value) is None:
@@ -80,8 +80,26 @@ def registered_there(
     inner = _Roots(there, {slot: package for slot, package in bound if package is not None})
     for function in there.facts.module.functions if inner.given else ():
         row = inner.registered(function) if function.kind in {"function", "lambda"} else None
-        if row is not None and function not in there.servings:
+        known = there.servings.get(function)
+        if row is not None and (known is None or not known.concurrent):
             yield there.facts.module, function, roots.overlap(row)
+
+
+def placed_in_common(graph: CallGraph) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """What a file puts under a name into an object of a framework, or hands to one by a keyword, with the name.
+
+    `app.state.desk = Desk()`, `bot.bot_data["desk"] = desk`, `Dispatcher(desk=desk)`, `self.desk = Desk()` in a bot.
+    """
+    roots = _Roots(graph)
+    for node in graph.facts.module.nodes_of(cst.Assign, cst.AnnAssign) if roots.rows else ():
+        for target in ex.targets(node):
+            pair = ex.member(target)
+            if pair is not None and node.value is not None and roots.is_for_all(pair[0]):
+                yield pair[1], node.value
+    for call in graph.facts.module.nodes_of(cst.Call) if roots.rows else ():
+        given = ex.keywords(call)
+        if given and graph.facts.slots.callee(call) is None and roots.package_of(call.func) is not None:
+            yield from given.items()
 
 
 def in_background(graph: CallGraph) -> Iterator[tuple[Scope, cst.Decorator | cst.BaseExpression]]:
@@ -188,6 +206,15 @@ class _Roots:
         package = self._package(value)
         return package if any(package in row.packages for row in self.rows) else None
 
+    def is_for_all(self, value: cst.BaseExpression) -> bool:
+        """Whether a value is, or is a part of, an object of a framework that is not made for a request or an event."""
+        root = self.facts.slots.of(ex.owner(value)) if self.package_of(value) is not None else None
+        if root is None or not is_parameter(root):
+            return root is not None
+        events = {name for row in self.rows for name in row.events}
+        said = {ex.last_name(node) for node in self._annotated(root)}
+        return events.isdisjoint(said) and root[1] not in self.graph.servings
+
     def registered(self, function: Scope) -> Framework | None:
         """The framework that a function is handed to: it decorates it, or is called with it."""
         ways = (way for find in (self._decorated, self._registered) for way in find(function))
@@ -196,14 +223,21 @@ class _Roots:
     # -- ways to be called ------------------------------------------------------------------------------------
 
     def _decorated(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
-        """`@app.post("/chat")`, `@on_message`; `app.post("/chat")(function)`."""
-        applied = [call.func for call in self._given(function, set()) if isinstance(call.func, cst.Call)]
-        for decorator in (*decorators(function), *applied):
-            func = decorator.func if isinstance(decorator, cst.Call) else decorator
-            name = self._name(func)
-            for row in self._rows(func, decorator, function):
-                if name in row.decorators:
-                    yield row, decorator
+        """`@app.post("/chat")`, `@on_message`; `app.post("/chat")(function)`, `client.event(function)`."""
+        for decorator in decorators(function):
+            yield from ((row, decorator) for row in self._decorating(decorator, function))
+        for call in self._given(function, set()):
+            yield from ((row, call.func) for row in self.applying(call, function))
+
+    def applying(self, call: cst.Call, function: Scope | None = None) -> Iterator[Framework]:
+        """The frameworks of which a call applies a decorator to `function`, or to one of another file."""
+        said = isinstance(call.func, cst.Call) or self.package_of(call.func) is not None
+        yield from self._decorating(call.func, function) if said else ()
+
+    def _decorating(self, decorator: cst.BaseExpression, function: Scope | None) -> Iterator[Framework]:
+        func = decorator.func if isinstance(decorator, cst.Call) else decorator
+        name = self._name(func)
+        yield from (row for row in self._rows(func, decorator, function) if name in row.decorators)
 
     def is_background(self, decorator: cst.BaseExpression) -> bool:
         """Whether a decorator has a function run beside the rest."""

@@ -45,9 +45,10 @@ def foreign_growths(anatomy: Anatomy) -> Iterator[ForeignGrowth]:
         if function.kind not in {"function", "lambda"} or anatomy.facts.slots.callee(call) is not None:
             continue
         for there, callee, kept, lasting in (*_handed_on(anatomy, call, function), *_held(anatomy, call, function)):
-            for slot, grown in _grown(there, kept, callee, frozenset()).items():
+            for slot, found in _grown(there, kept, callee, frozenset()).items():
+                grown = [write for write in found if not _is_kept_apart(there, callee, slot, write)]
                 place = moved(slot, kept, lasting)
-                if not _begun_anew(anatomy, place, call, function):
+                if grown and not _begun_anew(anatomy, place, call, function):
                     evidence = Evidence(f"is made longer by `{callee.name}`", call, used=True)
                     write = HistoryWrite(place, call, function, "append", None, evidence)
                     yield ForeignGrowth(write, hold_tool_messages(there, grown), _is_turn(there, callee, grown))
@@ -123,6 +124,15 @@ def _grown(there: Anatomy, kept: Slot, function: Scope, seen: frozenset[Scope]) 
                 for part, grown in _grown(there, inner, site.callee, seen | {function}).items():
                     found.setdefault(moved(part, inner, kept), []).extend(grown)
     return found
+
+
+def _is_kept_apart(there: Anatomy, callee: Scope, slot: Slot, write: HistoryWrite) -> bool:
+    """Whether a lock or flag is held over the whole turn in which a history gets longer, where that is run."""
+    turns = there.turns.of(write.function)
+    if any(turn.slot == slot and there.turns.is_apart(turn) for turn in turns):
+        return True
+    asked = {here for here in there.calls.reachable(callee) if there.turns.requests(here)}
+    return write.function in asked and write.function not in there.unguarded.reach(callee, None)
 
 
 def _is_turn(there: Anatomy, callee: Scope, grown: Iterable[HistoryWrite]) -> bool:

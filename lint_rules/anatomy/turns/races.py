@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, starts
@@ -47,7 +47,7 @@ class Races:
         self.facts = anatomy.facts
         self.module = anatomy.module
         self.graph = anatomy.calls
-        elsewhere = partial(_gives_lock, anatomy), partial(_has_lock, anatomy), partial(_imports_lock, anatomy)
+        elsewhere = partial(_locks_there, anatomy), partial(_has_lock, anatomy), partial(_imports_lock, anatomy)
         self.locks = Locks(anatomy.calls, *elsewhere)
         self.flags = Flags(anatomy)
         self.joins = Joins(anatomy)
@@ -337,10 +337,11 @@ class Races:
         return found
 
 
-def _gives_lock(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether a call of a function of another file gives a lock."""
-    found = anatomy.imported_function(ex.dotted(call.func) or "")
-    return found is not None and found[0].races.locks.gives(found[1])
+def _locks_there(anatomy: Anatomy, node: cst.BaseExpression) -> tuple[Locks, Scope] | None:
+    """The function of another file that a call runs, or a name means, and the locks of that file."""
+    called = isinstance(node, cst.Call)
+    found = run_elsewhere(anatomy, node) if called else anatomy.imported_function(ex.dotted(node) or "")  # type: ignore[arg-type]
+    return (found[0].races.locks, found[1]) if found is not None else None
 
 
 def _has_lock(anatomy: Anatomy, slot: Slot, name: str) -> bool:

@@ -446,7 +446,7 @@ class Turns:
         cls = own_class(self.anatomy, base)
         if cls is not None and cls is function.owner:
             return self._inherited(kept, cls)
-        slot = self.facts.slots.of(base)
+        slot = self.anatomy.aliases.given(base)
         place = self.anatomy.aliases.of(slot) if slot is not None else None
         if place is None or not self.anatomy.aliases.is_lasting(place, function):
             return None
@@ -530,6 +530,11 @@ class Turns:
     def are_seen_in(self, run: cst.Call | Begun) -> bool:
         """Whether turns are seen in what is run in another file: what is asked there, and of what."""
         if isinstance(run, cst.Call):
+            where = self.module.scope_of[run].function
+            led = [turn for turn in self.led_to(where) if turn.asks == [run]]
+            lasting = [turn for turn in led if self.anatomy.aliases.is_lasting(turn.slot, where)]
+            if any(turn.tools or turn.loaded or are_answered([turn]) for turn in lasting):
+                return True
             found = run_elsewhere(self.anatomy, run, asking=True)
         else:
             found = self.anatomy.storage.callee(run.target)
