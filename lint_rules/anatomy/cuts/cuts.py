@@ -112,7 +112,8 @@ def _left_alone(module: SourceModule, cut: Cut) -> int:
     if not isinstance(target, cst.Subscript) or part is None or part.lower is None or part.step is not None:
         return 0
     same = ex.source(target.value) == ex.source(cut.base)
-    return max(ex.integer(part.lower) or 0, 0) if same else 0
+    place = ex.integer(part.lower)  # of a name: some are left alone
+    return (1 if place is None else max(place, 0)) if same else 0
 
 
 def tail(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:

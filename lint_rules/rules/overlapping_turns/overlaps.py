@@ -15,6 +15,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
+from lint_rules.anatomy.turns.storage import guards
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -102,6 +103,8 @@ class Overlaps:
             return False
         if start.kind == "process" and not turn.outside:
             return False
+        if turn.outside and any(self.module.before(guard, turn.asks[0]) for guard in guards(turn.function)):
+            return False  # the store keeps others out, or refuses what they have overtaken
         return not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start)
 
     def _is_shared_part(self, turn: Turn, parts: Collection[Slot]) -> bool:
