@@ -114,8 +114,10 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for offer, what in read:
         if offer.maybe or what.calls or what.handed_on or what.returned or what.text is None:
             continue
-        looked_through = (other for other, r in read if r.calls)
-        handled = next((other for other in looked_through if other.same(offer, anatomy)), None)
+        function = anatomy.module.scope_of[offer.call].function
+        looked_through = [other for other, r in read if r.calls and other.same(offer, anatomy)]
+        beside = [other for other in looked_through if anatomy.module.scope_of[other.call].function is function]
+        handled = next(iter([*beside, *looked_through]), None)
         known = offer.functions or handled is not None or what.seen is not None
         if known or is_answered_elsewhere(anatomy, offer):
             draft = _draft(anatomy, offer, what.text, handled)
