@@ -740,17 +740,24 @@ def _cleaned(call: cst.Call) -> cst.BaseExpression | None:
     if name == "join" and len(given) == 1:
         inner = ex.inner(given[0])
         return _cleaned(inner) if isinstance(inner, cst.Call) else None
-    return given[-1] if name == "sub" and len(given) > 1 else None
+    return _searched(call) if name == "sub" else None
+
+
+def _searched(call: cst.Call) -> cst.BaseExpression | None:
+    """The text of `re.search(pattern, text, flags)`, `pattern.sub(new, text)`."""
+    at = int(ex.called_name(call) == "sub") + int(ex.dotted(ex.receiver(call) or call.func) in {"re", "regex"})
+    given = ex.positional(call)
+    return given[at] if at < len(given) else None
 
 
 def _taken_from(text: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The texts of which one is a part, or all in other words: lines of them, what was found in them."""
     for part in ex.alternatives(text):
-        base, given = (ex.receiver(part), ex.positional(part)) if isinstance(part, cst.Call) else (None, [])
+        base = ex.receiver(part) if isinstance(part, cst.Call) else None
         within: cst.BaseExpression | None = part.value if isinstance(part, cst.Subscript) else None
         if isinstance(part, cst.Call):
             name = ex.called_name(part)
-            within = base if name in _PARTS_OF_TEXT else given[-1] if name in _FINDERS and given else _cleaned(part)
+            within = base if name in _PARTS_OF_TEXT else _searched(part) if name in _FINDERS else _cleaned(part)
         if within is None:
             yield part
         else:

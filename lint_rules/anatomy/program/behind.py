@@ -212,14 +212,14 @@ class Behind:
 
     def _is_made_for_call(self, place: Slot) -> bool:
         """`self.run = Run(model)`, and then `self.run.begin(text)`: the next one is another object."""
-        slots = self.anatomy.facts.slots
+        slots, is_attribute = self.anatomy.facts.slots, place[0] == "attr" and self.function.kind == "function"
         made = [
             node
-            for node in (self.function.nodes_of(cst.Assign) if place[0] == "attr" else ())
+            for node in (self.function.nodes_of(cst.Assign) if is_attribute else ())
             if isinstance(ex.inner(node.value), (cst.Call, cst.List)) and not slots.names_any(node.value, {place})
             if place in map(slots.of, ex.targets(node))
         ]
-        begun = self._flow.within(made)
+        begun = self._flow.within(made) if made else []
         return bool(begun) and all(any(self._flow.dominates(at, point) for at in begun) for point in self._points)
 
     def _outlives_round(self, slot: Slot) -> bool:

@@ -80,7 +80,7 @@ def _gets_answer(anatomy: Anatomy, guard: cst.Try) -> bool:
     function = module.scope_of[guard].function
     said = (one.message.content for one in anatomy.transcript.stored(function)
             if one.role == "assistant" and one.message is not None and module.inside(one.node, guard.body))  # fmt: skip
-    made = (value for content in said if content is not None for value in (content, *facts.values_of(content)))
+    made = (value for content in said if isinstance(content, cst.Name) for value in facts.values_of(content))
     return any(isinstance(ex.inner(value), cst.Call) and module.inside(value, guard.body) for value in made)
 
 
@@ -106,7 +106,7 @@ def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transf
             over = _rewritten(anatomy, guard)
         if over is not None:
             return HiddenFailure(handler, transfer, True, over)
-    if _does_more(anatomy, guard) or (transfer.way == "store" and _is_kept_besides(storing, guard)):
+    if _does_more(anatomy, guard) or (transfer.way == "store" and _is_kept_besides(storing, guard, transfer)):
         return None
     if handling.ending is Ending.NEUTRAL and transfer.way == "load":
         if not _tells(anatomy, handler, loud_only=False):
@@ -120,13 +120,23 @@ def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transf
     return None
 
 
-def _is_kept_besides(storing: Storing, guard: cst.Try) -> bool:
-    """Whether the function stores the whole history as well, outside of the `try`: that is a copy, or made good."""
-    anatomy = storing.anatomy
+def _is_kept_besides(storing: Storing, guard: cst.Try, transfer: Transfer) -> bool:
+    """Whether the function stores the history that has it, outside of the `try`: that is a copy, or made good."""
+    anatomy, slots = storing.anatomy, storing.anatomy.facts.slots
     function = anatomy.module.scope_of[guard].function
-    stores = (call for call in function.nodes_of(cst.Call) if not anatomy.module.inside(call, guard))
-    whole = (call for call in stores if any(Kind.HISTORY in anatomy.facts.kinds(arg.value) for arg in call.args))
-    return any((found := storing.of(call)) is not None and found.way == "store" for call in whole)
+    given = [arg.value for arg in transfer.node.args]
+    said = {ex.source(value, 200) for value in given}
+    has = {slots.of(value) for value in given} | {
+        one.slot
+        for one in anatomy.transcript.stored(function)
+        if one.message is not None and one.message.content is not None and ex.source(one.message.content, 200) in said
+    }
+    for call in function.nodes_of(cst.Call):
+        whole = {slots.of(arg.value) for arg in call.args if Kind.HISTORY in anatomy.facts.kinds(arg.value)}
+        if not anatomy.module.inside(call, guard) and not (whole - {None}).isdisjoint(has):
+            if (found := storing.of(call)) is not None and found.way == "store":
+                return True
+    return False
 
 
 def _is_looked_over(anatomy: Anatomy, transfer: Transfer) -> bool:
