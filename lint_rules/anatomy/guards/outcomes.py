@@ -13,7 +13,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.walk import walk, walk_scope
 
 _DEEPEST = 3
 _LEAVES = (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)
@@ -170,6 +170,8 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
            for value in (side, *anatomy.facts.values_of(side))):  # fmt: skip
         return False
     for outer in anatomy.module.ancestors(guard.node):
+        if isinstance(outer, cst.BooleanOperation) and len(_entries(anatomy, outer)) > 2:
+            return False  # `kept[-1] == kept[-2] and kept[-2] == kept[-3]`
         if isinstance(outer, (cst.GeneratorExp, cst.ListComp, cst.SetComp)):
             source = outer.for_in.iter
             pairs = isinstance(source, cst.Call) and ex.called_name(source) == "zip"
@@ -177,6 +179,15 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             break
     return True
+
+
+def _entries(anatomy: Anatomy, test: cst.BaseExpression) -> set[tuple[Slot | None, int]]:
+    """The elements by number, each with its list, that the comparisons of a test look at."""
+    sides = [side for node in walk(test) if isinstance(node, cst.Comparison) for side in ex.compared(node)[::2]]
+    numbered = [side for side in sides if isinstance(side, cst.Subscript)]
+    return {
+        (anatomy.facts.slots.of(side.value), at) for side in numbered if (at := ex.integer(ex.index(side))) is not None
+    }
 
 
 def _is_window(value: cst.BaseExpression) -> bool:

@@ -259,7 +259,7 @@ class _Trace:
         elif name not in _FOLLOWED and not (base is not None and name in _FOLLOWED_METHODS):
             self.found.opaque = True  # what another function makes of its arguments says nothing of them
             return
-        if base is not None and name not in {"dumps", "loads"}:
+        if base is not None and name not in {"dumps", "loads"} and not self._is_module(base):
             self.follow(base, depth + 1, bound, wrap, stored=stored or name in {"get", "pop", "popleft", "values"})
         for arg in node.args:
             self.follow(arg.value, depth + 1, bound, wrap, stored=stored or (base is None and name in LISTS))
@@ -286,6 +286,10 @@ class _Trace:
         self.found.slots += trace.found.slots
         self.found.past += trace.found.past
         return bool(returned)
+
+    def _is_module(self, base: cst.BaseExpression) -> bool:
+        """`hashlib` in `hashlib.sha1(...)`: what is called belongs to a module, which has no part in it."""
+        return ex.dotted(base) in self._facts.module.imports.full
 
     def _sorts(self, node: cst.Call) -> bool:
         """Whether an encoder sorts the keys, as far as can be seen: options that are passed on count."""
