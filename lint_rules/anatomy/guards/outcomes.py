@@ -170,8 +170,8 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
            for value in (side, *anatomy.facts.values_of(side))):  # fmt: skip
         return False
     for outer in anatomy.module.ancestors(guard.node):
-        if isinstance(outer, cst.BooleanOperation) and len(_entries(anatomy, outer)) > 2:
-            return False  # `kept[-1] == kept[-2] and kept[-2] == kept[-3]`
+        if isinstance(outer, cst.BooleanOperation) and _goes_further_back(outer, guard):
+            return False
         if isinstance(outer, (cst.GeneratorExp, cst.ListComp, cst.SetComp)):
             source = outer.for_in.iter
             pairs = isinstance(source, cst.Call) and ex.called_name(source) == "zip"
@@ -181,13 +181,18 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
     return True
 
 
-def _entries(anatomy: Anatomy, test: cst.BaseExpression) -> set[tuple[Slot | None, int]]:
-    """The elements by number, each with its list, that the comparisons of a test look at."""
-    sides = [side for node in walk(test) if isinstance(node, cst.Comparison) for side in ex.compared(node)[::2]]
-    numbered = [side for side in sides if isinstance(side, cst.Subscript)]
-    return {
-        (anatomy.facts.slots.of(side.value), at) for side in numbered if (at := ex.integer(ex.index(side))) is not None
-    }
+def _goes_further_back(test: cst.BooleanOperation, guard: Guard) -> bool:
+    """Whether what a guard compares is compared with a third value: `key == before and before == older`."""
+    sides = {ex.source(guard.key_node), ex.source(guard.kept_node)}
+    equal = (node for node in walk(test) if isinstance(node, cst.Comparison) and node is not guard.node)
+    others = ({ex.source(node.left), ex.source(node.comparisons[0].comparator)} for node in equal if _is_equality(node))
+    return any(len(other & sides) == 1 and not other <= sides for other in others)
+
+
+def _is_equality(test: cst.Comparison) -> bool:
+    operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
+    constant = isinstance(right, (cst.BaseString, cst.BaseNumber)) or ex.dotted(right) in ex.CONSTANTS
+    return isinstance(operator, cst.Equal) and not constant
 
 
 def _is_window(value: cst.BaseExpression) -> bool:

@@ -28,7 +28,7 @@ from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
-from lint_rules.syntax.walk import last_statement, walk, walk_scope
+from lint_rules.syntax.walk import children, last_statement, walk, walk_scope
 
 _CLIENT_ERROR = re.compile(
     r"^(Base)?Exception$|^(API|OpenAI|Anthropic|RateLimit|LLM|Model|Provider|HTTP|Request|BadRequest|Connection|Service"
@@ -226,6 +226,7 @@ def _bound_to(anatomy: Anatomy, request: cst.Call) -> set[str]:
 def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> cst.CSTNode | None:
     """The `if not reply: break` that takes the neutral value for an end, without a word."""
     order = anatomy.module.order
+    names = names | _empty_with(anatomy, function, names, after)
     done = Counter(ex.source(call) for call in function.nodes_of(cst.Call))
     texts = function.nodes_of(cst.SimpleString, cst.FormattedString)
     words = Counter(ex.source(text) for text in texts if not handlers.is_neutral(text))
@@ -233,7 +234,7 @@ def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNo
         if type(node) is not cst.If or order[node] < order[after] or not _asks_for_nothing(node.test, names):
             continue
         last = last_statement(node.body)
-        calls = (n for n in walk(node.body) if type(n) is cst.Call)
+        calls = (n for n in _done_with(node.body, names) if type(n) is cst.Call)
         quiet = all(done[ex.source(call)] > 1 for call in calls)  # what is done at other ends, too, tells nothing
         quiet = quiet and not any(isinstance(n, cst.Raise) for n in walk(node.body))
         set_there = (left for n in walk(node.body) if isinstance(n, cst.Assign) for left in _left(n.value, names))
@@ -266,6 +267,29 @@ def _of_nothing(names: set[str], part: cst.BaseExpression) -> bool | None:
     if isinstance(operator, (cst.Is, cst.Equal)):
         return True
     return False if isinstance(operator, (cst.IsNot, cst.NotEqual)) else None
+
+
+def _empty_with(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> set[str]:
+    """The names that are set to nothing where names are neutral: `calls = reply.calls if reply else []`."""
+    found: set[str] = set()
+    for node in function.nodes_of(cst.Assign):
+        choice = isinstance(ex.inner(node.value), (cst.IfExp, cst.BooleanOperation))
+        if choice and anatomy.module.order[node] > anatomy.module.order[after]:
+            if all(map(handlers.is_neutral, _left(node.value, names | found))):
+                found.update(name for target in node.targets for name in ex.target_names(target.target))
+    return found
+
+
+def _done_with(body: cst.BaseSuite, names: set[str]) -> Iterator[cst.CSTNode]:
+    """What is evaluated in a block where names are neutral: not the other side of a choice."""
+    stack: list[cst.CSTNode] = [body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.IfExp) and (there := evaluate(node.test, partial(_of_nothing, names))) is not None:
+            stack.append(node.body if there else node.orelse)
+            continue
+        yield node
+        stack.extend(children(node))
 
 
 def _left(value: cst.BaseExpression | None, names: set[str]) -> Iterator[cst.BaseExpression]:

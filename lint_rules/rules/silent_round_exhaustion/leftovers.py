@@ -243,7 +243,18 @@ class Leftovers:
         """`answer = reply.text or answer`: words that may stand behind an answer as well, and tell of no other end."""
         slot = self.slots.of(name)
         kept = any(self.slots.of(part) == slot for value in inside for part in ex.alternatives(value))
-        return kept and bool(ex.text(first)) and not says_why(self.anatomy, first)
+        return (
+            (kept or any(map(self._is_set_if_there, inside)))
+            and bool(ex.text(first))
+            and not says_why(self.anatomy, first)
+        )
+
+    def _is_set_if_there(self, value: cst.BaseExpression) -> bool:
+        """`if reply.text: answer = reply.text`."""
+        around = self.module.parent.get(self.module.parent[self.module.statement(value)])
+        guard = self.module.parent.get(around) if around is not None else None
+        tested = {ex.source(part) for part in walk(guard.test)} if isinstance(guard, cst.If) else set[str]()
+        return ex.source(value) in tested and isinstance(guard, cst.If) and guard.orelse is None
 
     def _ends_the_loop(self, value: cst.BaseExpression) -> bool:
         if self.limits.exits.leads_out(value):

@@ -120,6 +120,8 @@ class _Texts:
         if pair is not None:
             root = _root_name(pair[0]) if pair[1] in _TEXT else None
             return self._blocks.get(root, root) if root is not None else None
+        if isinstance(node, cst.BooleanOperation) and handlers.is_neutral(node.right):
+            return self.root_of(node.left)
         if not isinstance(node, cst.Call):
             return None
         joined, base = node.args[0].value if node.args else None, ex.receiver(node)
