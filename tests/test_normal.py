@@ -77,6 +77,22 @@ def test_a_call_that_is_more_than_the_one_it_is_given_stays(source: str) -> None
     stays(source)
 
 
+# -- comparisons --------------------------------------------------------------------------------------------------
+
+
+def test_a_chain_of_comparisons_is_one_after_the_other() -> None:
+    same("if a[-1] == a[-2] == a[-3]:\n    f()", "if a[-1] == a[-2] and a[-2] == a[-3]:\n    f()")
+    same("x = [y for y in z if 0 < len(y) <= 9]", "x = [y for y in z if 0 < len(y) and len(y) <= 9]")
+    same("x = a < b < (c == d == e)", "x = a < b and b < (c == d and d == e)")
+
+
+@pytest.mark.parametrize(
+    "source", ["x = a < f() < b", "x = a < (y := b) < c", "async def f():\n    x = a < await b < c"]
+)
+def test_a_chain_around_what_does_something_stays(source: str) -> None:
+    stays(source)
+
+
 # -- patterns -----------------------------------------------------------------------------------------------------
 
 

@@ -13,17 +13,19 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import is_about_part, with_calls, without_calls
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Graph, Point
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk, walk_scope
-from lint_rules.syntax.ways import Ways
+from lint_rules.syntax.ways import Says, Ways
 
 Loop = cst.For | cst.While
 
@@ -51,13 +53,20 @@ class Again:
         return self.graph.enclosing(node, self.module.parent)
 
     def follows(
-        self, first: cst.CSTNode, then: cst.CSTNode, avoiding: Container[Point], *, exceptions: bool = True
+        self,
+        first: cst.CSTNode,
+        then: cst.CSTNode,
+        avoiding: Container[Point],
+        *,
+        exceptions: bool = True,
+        says: Says | None = None,
     ) -> bool:
         """Whether `then` may run once `first` has succeeded, without passing one of the points `avoiding`.
 
         Of the statements between them only those that are likely to fail do: requests, tools, JSON, what is awaited.
+        `says` tells what tests give on the way.
         """
-        return self.leads(self.points(first), set(self.points(then)), avoiding, exceptions=exceptions)
+        return self.leads(self.points(first), set(self.points(then)), avoiding, exceptions=exceptions, says=says)
 
     def leads(
         self,
@@ -66,9 +75,10 @@ class Again:
         avoiding: Container[Point] = (),
         *,
         exceptions: bool = True,
+        says: Says | None = None,
     ) -> bool:
         """The same, asked with points."""
-        return self.path(start, goal, avoiding, exceptions=exceptions) is not None
+        return self.path(start, goal, avoiding, exceptions=exceptions, says=says) is not None
 
     def path(
         self,
@@ -77,9 +87,23 @@ class Again:
         avoiding: Container[Point] = (),
         *,
         exceptions: bool = True,
+        says: Says | None = None,
     ) -> list[Point] | None:
         """A shortest such way."""
-        return self._ways.path(start, goal, avoiding, fails=self._fails if exceptions else None)
+        return self._ways.path(start, goal, avoiding, fails=self._fails if exceptions else None, says=says)
+
+    def told_at(self, node: cst.CSTNode) -> Says | None:
+        """What tests give for the reply of which a place knows that it has calls, or that it has none."""
+        facts = self.anatomy.facts
+        for tested, holds in conditions.passed(self.module, node, self.function.node):
+            if not isinstance(tested, cst.If) or is_about_part(self.module, tested):
+                continue
+            for other, gives in ((without_calls, with_calls), (with_calls, without_calls)):
+                if other(facts, tested.test) is (not holds):
+                    return lambda each, gives=gives: (  # type: ignore[misc]
+                        gives(facts, each.test) if isinstance(each, (cst.If, cst.While)) else None
+                    )
+        return None
 
     @cached_property
     def _ways(self) -> Ways:

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy.calls.call_tests import tells_calls
+from lint_rules.anatomy.calls.call_tests import asks_for_end, tells_calls
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_neutral
@@ -163,6 +163,10 @@ class Repeated:
         Not one of what was collected, or of tool calls, as there are in each round.
         """
         tests = [guard.test for guard in self.again.guards(stored.node, loop)]
+        around = itertools.takewhile(lambda outer: outer is not loop.body, self.module.ancestors(stored.node))
+        streams = (outer for outer in (loop, *around) if isinstance(outer, cst.For) and self._is_stream(outer))
+        if any(map(asks_for_end, tests)) and any(True for _ in streams):
+            return True
         return not all(tells_calls(self.facts, test) or self._is_about(test, told) for test in tests)
 
     def _is_about(self, test: cst.BaseExpression, told: Slot) -> bool:

@@ -68,6 +68,7 @@ There is no fix: how many repeats are too many is for a person to say.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import libcst as cst
@@ -91,7 +92,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             continue
         for branch in outcomes.branches(anatomy, guard):
             stop = _stop(anatomy, branch)
-            if stop is not None and stop not in told and branch.sure and not _counts(anatomy, branch.test.test):
+            if stop is not None and stop not in told and branch.sure and not _counts(anatomy, guard, branch):
                 told.add(stop)
                 yield _draft(anatomy, guard, stop)
 
@@ -122,11 +123,13 @@ def _stop(anatomy: Anatomy, branch: Branch) -> cst.CSTNode | None:
     return None
 
 
-def _counts(anatomy: Anatomy, test: cst.BaseExpression) -> bool:
-    """Whether an `if` also asks for a number of repeats: `and repeats >= 3`."""
+def _counts(anatomy: Anatomy, guard: Guard, branch: Branch) -> bool:
+    """Whether a number of repeats is asked for, too: `and repeats >= 3`, in the `if` or beside the comparison."""
+    around = itertools.takewhile(lambda n: isinstance(n, cst.BooleanOperation), anatomy.module.ancestors(guard.node))
     return any(
         isinstance(node, cst.ComparisonTarget)
         and isinstance(node.operator, _ORDER)
         and constant(anatomy, node.comparator) not in {0, 1}
+        for test in (branch.test.test, *around)
         for node in walk(test)
     )

@@ -321,6 +321,11 @@ def made_of(node: cst.Dict | cst.Call) -> dict[str, cst.BaseExpression]:
     return keywords(node) if type(node) is cst.Call and called_name(node)[:1].isupper() else {}
 
 
+_VIEWS = frozenset({"items", "values"})
+_LISTERS = frozenset({"enumerate", "reversed", "list", "tuple", "iter", "sorted"})
+"""Functions that give the elements of what they get. Source: standard library."""
+
+
 def alternatives(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The expressions `node` may evaluate to: both sides of `or`, both branches of `if`/`else`."""
     node = inner(node)
@@ -332,6 +337,29 @@ def alternatives(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield from alternatives(node.orelse)
     else:
         yield node
+
+
+def iterated(loop: cst.For | cst.CompFor) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """What a loop goes through, with the target of each element, behind `enumerate`, `sorted`, `.items()`, `zip`."""
+    yield from _iterated(inner(loop.iter), loop.target)
+
+
+def _iterated(
+    iterable: cst.BaseExpression, target: cst.BaseExpression
+) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    if type(iterable) is cst.Call:
+        name, base = called_name(iterable), receiver(iterable)
+        if name == "zip" and type(target) is cst.Tuple and target.elements:
+            for element, arg in zip(target.elements, iterable.args, strict=False):
+                yield from _iterated(inner(arg.value), element.value)
+            return
+        listed = base if name in _VIEWS else next(iter(positional(iterable)), None) if name in _LISTERS else None
+        if listed is not None:
+            if name in {"enumerate", "items"} and type(target) is cst.Tuple and len(target.elements) == 2:
+                target = target.elements[1].value
+            yield from _iterated(inner(listed), target)
+            return
+    yield iterable, target
 
 
 def targets(node: cst.Assign | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For) -> list[cst.BaseExpression]:

@@ -113,8 +113,15 @@ def _is_count(facts: Facts, node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Call) and ex.dotted(node.func) == "len" and without_calls(facts, node) is False
 
 
+def asks_for_end(test: cst.BaseExpression) -> bool:
+    """Whether a condition asks why a reply has ended: one piece of a stream says so, of all of it."""
+    return any((pair := ex.member(node)) is not None and pair[1] in _ENDS for node in walk(test))
+
+
 def is_about_part(module: SourceModule, guard: cst.If) -> bool:
     """`if block.type == "text"` in a loop over the parts of a reply says nothing about the others."""
+    if asks_for_end(guard.test):
+        return False
     read = {n.value for n in walk(guard.test) if type(n) is cst.Name}
     return any(
         isinstance(outer, cst.For) and read & set(ex.target_names(outer.target)) for outer in module.ancestors(guard)

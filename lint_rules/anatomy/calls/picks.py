@@ -207,7 +207,7 @@ def _last(anatomy: Anatomy, loop: cst.For, way: Way) -> Iterator[Pick]:
         return
     kept: dict[Slot, cst.CSTNode] = {}
     for assign in anatomy.module.nodes_inside(loop.body, function, cst.Assign):
-        if _is_part(anatomy, assign.value, elements) and not _chosen(anatomy, assign, loop):
+        if _holds_part(anatomy, assign.value, elements) and not _chosen(anatomy, assign, loop):
             for target in assign.targets:
                 slot = anatomy.facts.slots.of(target.target)
                 if slot is not None and slot[0] == "var":
@@ -215,6 +215,13 @@ def _last(anatomy: Anatomy, loop: cst.For, way: Way) -> Iterator[Pick]:
     for slot, node in kept.items():
         yield Pick(node, loop.iter, way, function, "last", frozenset({slot}), loop, after=True)
     yield Pick(loop, loop.iter, way, function, "last", elements, loop, after=True)
+
+
+def _holds_part(anatomy: Anatomy, value: cst.BaseExpression, elements: frozenset[Slot]) -> bool:
+    """`call.id`, `(call.id, call.name)`, `{"id": call.id}`: a part of a call, or a display with one."""
+    if isinstance(value, (cst.Tuple, cst.List, cst.Dict)):
+        return any(_holds_part(anatomy, element.value, elements) for element in value.elements)
+    return _is_part(anatomy, value, elements)
 
 
 def _is_part(anatomy: Anatomy, value: cst.BaseExpression, elements: frozenset[Slot]) -> bool:

@@ -33,6 +33,8 @@ _ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _PLAIN = frozenset({"text", "type", "thinking"})
 """Parts of a block that are not those of a call."""
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
+_AROUND_LISTS = (cst.Attribute, cst.Call, cst.Arg)
+"""What stands around a list in the head of a loop: `sorted(calls.items())`."""
 LOOKING = frozenset({"len", "bool", "print", "hasattr", "isinstance", "type", "id"})
 """Functions that only look at what they get. Source: standard library."""
 _GIVING_AGAIN = frozenset({"next", "anext", "iter", "aiter", "list", "tuple", "enumerate", "reversed", "sorted"})
@@ -88,14 +90,23 @@ class ToldByReply:
         around = (outer for outer in self.anatomy.module.ancestors(store.node) if isinstance(outer, cst.For))
         self._pieces.update(loop for loop in around if Kind.CALLS not in self.anatomy.facts.kinds(loop.iter))
         self._put_together(calls)
-        for node in made_from(self.anatomy, calls):
-            slot = self.anatomy.facts.slots.of(node)
-            if slot is not None and slot[0] == "var" and slot[1] is self.function:
-                self.derived.add(slot)
-                if Kind.CALLS in self.anatomy.facts.of(slot) or isinstance(
-                    self.anatomy.module.parent.get(node), cst.CompFor
-                ):
-                    self.lists.add(slot)
+        queue = [calls]
+        for value in queue:
+            for node in made_from(self.anatomy, value):
+                slot = self.anatomy.facts.slots.of(node)
+                if slot is not None and slot[:2] == ("var", self.function):
+                    if Kind.CALLS in self.anatomy.facts.of(slot) or self._is_gone_through(node):
+                        self.lists.add(slot)
+                    if slot not in self.derived or value is calls:
+                        made = self.anatomy.facts.assigned(slot)
+                        queue += [each for each in made if len(made) == 1 and isinstance(each, cst.ListComp)]
+                    self.derived.add(slot)
+
+    def _is_gone_through(self, node: cst.CSTNode) -> bool:
+        """Whether a comprehension makes something of each element of a list or table."""
+        around = (outer for outer in self.anatomy.module.ancestors(node) if not isinstance(outer, _AROUND_LISTS))
+        loop = next(around, None)
+        return isinstance(loop, cst.CompFor) and any(listed is node for listed, _ in ex.iterated(loop))
 
     def _put_together(self, calls: cst.BaseExpression) -> None:
         """What loops do with the pieces of a stream, of which they make what is stored, settles no call."""

@@ -159,7 +159,8 @@ class CallParts(CallPlaces):
             return base is not None and self._are_arguments(base)
         if isinstance(node, cst.BooleanOperation):
             return self._only_fields(node.left)
-        return ex.reads_place(node) and self._are_arguments(node)
+        parsed = isinstance(node, cst.Call) and self.facts.decoder(node) is not None
+        return (parsed or ex.reads_place(node)) and self._are_arguments(node)
 
     def _are_arguments(self, node: cst.BaseExpression, seen: frozenset[Slot] = frozenset()) -> bool:
         """Whether a value is the arguments of a call: by what it is, what it was set to, or what callers hand in."""

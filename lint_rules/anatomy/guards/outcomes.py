@@ -13,7 +13,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.walk import walk, walk_scope
 
 _DEEPEST = 3
 _LEAVES = (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)
@@ -170,6 +170,8 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
            for value in (side, *anatomy.facts.values_of(side))):  # fmt: skip
         return False
     for outer in anatomy.module.ancestors(guard.node):
+        if isinstance(outer, cst.BooleanOperation) and _goes_further_back(outer, guard):
+            return False
         if isinstance(outer, (cst.GeneratorExp, cst.ListComp, cst.SetComp)):
             source = outer.for_in.iter
             pairs = isinstance(source, cst.Call) and ex.called_name(source) == "zip"
@@ -177,6 +179,20 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             break
     return True
+
+
+def _goes_further_back(test: cst.BooleanOperation, guard: Guard) -> bool:
+    """Whether what a guard compares is compared with a third value: `key == before and before == older`."""
+    sides = {ex.source(guard.key_node), ex.source(guard.kept_node)}
+    equal = (node for node in walk(test) if isinstance(node, cst.Comparison) and node is not guard.node)
+    others = ({ex.source(node.left), ex.source(node.comparisons[0].comparator)} for node in equal if _is_equality(node))
+    return any(len(other & sides) == 1 and not other <= sides for other in others)
+
+
+def _is_equality(test: cst.Comparison) -> bool:
+    operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
+    constant = isinstance(right, (cst.BaseString, cst.BaseNumber)) or ex.dotted(right) in ex.CONSTANTS
+    return isinstance(operator, cst.Equal) and not constant
 
 
 def _is_window(value: cst.BaseExpression) -> bool:

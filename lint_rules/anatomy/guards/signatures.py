@@ -26,10 +26,14 @@ _TEXT_MAKERS = frozenset({"str", "repr", "format"})
 _ORDERED = frozenset({"sorted", "frozenset", "set"})
 _FOLLOWED = LISTS | frozenset(
     {
-        "hash", "map", "zip", "enumerate", "reversed", "dict", "deepcopy", "copy", "next", "iter", "md5", "sha1",
-        "sha256", "blake2b", "sha512", "max", "min", "namedtuple", "deque", "Counter", "join",
+        "hash", "map", "zip", "enumerate", "reversed", "dict", "deepcopy", "copy", "next", "iter", "max", "min",
+        "namedtuple", "deque", "Counter", "join",
     }
 )  # fmt: skip
+_HASHES = frozenset(
+    {"md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "sha3_256", "crc32", "adler32"}
+)
+"""Functions that make a number or text of bytes. Source: hashlib and zlib of the standard library."""
 _FOLLOWED_METHODS = frozenset(
     {
         "encode", "hexdigest", "digest", "strip", "lower", "upper", "casefold", "join", "format", "get", "pop",
@@ -256,10 +260,10 @@ class _Trace:
             return
         elif name in _ORDERED and base is None:
             wrap = (Part.SORTED, node) if wrap is not None else None
-        elif name not in _FOLLOWED and not (base is not None and name in _FOLLOWED_METHODS):
+        elif name not in _FOLLOWED | _HASHES and not (base is not None and name in _FOLLOWED_METHODS):
             self.found.opaque = True  # what another function makes of its arguments says nothing of them
             return
-        if base is not None and name not in {"dumps", "loads"}:
+        if base is not None and name not in {"dumps", "loads"} and not self._is_module(base):
             self.follow(base, depth + 1, bound, wrap, stored=stored or name in {"get", "pop", "popleft", "values"})
         for arg in node.args:
             self.follow(arg.value, depth + 1, bound, wrap, stored=stored or (base is None and name in LISTS))
@@ -287,6 +291,10 @@ class _Trace:
         self.found.past += trace.found.past
         return bool(returned)
 
+    def _is_module(self, base: cst.BaseExpression) -> bool:
+        """`hashlib` in `hashlib.sha1(...)`: what is called belongs to a module, which has no part in it."""
+        return ex.dotted(base) in self._facts.module.imports.full
+
     def _sorts(self, node: cst.Call) -> bool:
         """Whether an encoder sorts the keys, as far as can be seen: options that are passed on count."""
         option = ex.argument(node, "sort_keys") or ex.argument(node, "option")
@@ -294,9 +302,10 @@ class _Trace:
 
 
 def _is_empty(node: cst.BaseExpression) -> bool:
-    """`[]`, `list()`, `set()`: what it holds is put into it later."""
+    """`[]`, `list()`, `set()`, `sha256()`: what it holds is put into it later."""
     if isinstance(node, cst.Call):
-        return ex.dotted(node.func) in {"list", "set", "deque", "Counter", "collections.Counter"} and not node.args
+        is_list = ex.dotted(node.func) in {"list", "set", "deque", "Counter", "collections.Counter"}
+        return not node.args and (is_list or ex.called_name(node) in _HASHES)
     return isinstance(node, cst.List) and not node.elements
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 import libcst as cst
 
@@ -41,27 +40,9 @@ def call_loops(facts: Facts, function: Scope) -> Iterator[CallLoop]:
     """The loops over tool calls in a function, in source order."""
     for node in function.nodes:
         if type(node) is cst.For or type(node) is cst.CompFor:
-            calls, call = iterated(node)
+            calls, call = next(ex.iterated(node), (node.iter, node.target))
             if facts.is_kind(calls, Kind.CALLS):
                 yield CallLoop(node, function, calls, call)
-
-
-def iterated(node: cst.For | cst.CompFor) -> tuple[cst.BaseExpression, cst.BaseExpression]:
-    """What a loop goes through and the target of each element, behind `enumerate`, `reversed`, `.values()`, `zip`."""
-    iterable, target = ex.inner(node.iter), cast(cst.BaseExpression, node.target)
-    while type(iterable) is cst.Call:
-        name, base = ex.called_name(iterable), ex.receiver(iterable)
-        if name in {"enumerate", "items"} and isinstance(target, cst.Tuple) and len(target.elements) == 2:
-            target = target.elements[1].value
-        elif name == "zip" and isinstance(target, cst.Tuple) and target.elements:
-            target = target.elements[0].value
-        elif name not in {"reversed", "values", "enumerate", "list", "tuple", "iter", "sorted"}:
-            break
-        inside = base if name in {"items", "values"} else next(iter(ex.positional(iterable)), None)
-        if inside is None:
-            break
-        iterable = inside
-    return iterable, target
 
 
 def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:

@@ -27,7 +27,8 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import last_statement, walk, walk_scope
+from lint_rules.syntax.truth import evaluate
+from lint_rules.syntax.walk import children, last_statement, walk, walk_scope
 
 _CLIENT_ERROR = re.compile(
     r"^(Base)?Exception$|^(API|OpenAI|Anthropic|RateLimit|LLM|Model|Provider|HTTP|Request|BadRequest|Connection|Service"
@@ -225,16 +226,22 @@ def _bound_to(anatomy: Anatomy, request: cst.Call) -> set[str]:
 def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> cst.CSTNode | None:
     """The `if not reply: break` that takes the neutral value for an end, without a word."""
     order = anatomy.module.order
+    names = names | _empty_with(anatomy, function, names, after)
     done = Counter(ex.source(call) for call in function.nodes_of(cst.Call))
+    texts = function.nodes_of(cst.SimpleString, cst.FormattedString)
+    words = Counter(ex.source(text) for text in texts if not handlers.is_neutral(text))
     for node in function.nodes:
         if type(node) is not cst.If or order[node] < order[after] or not _asks_for_nothing(node.test, names):
             continue
         last = last_statement(node.body)
-        calls = (n for n in walk(node.body) if type(n) is cst.Call)
+        calls = (n for n in _done_with(node.body, names) if type(n) is cst.Call)
         quiet = all(done[ex.source(call)] > 1 for call in calls)  # what is done at other ends, too, tells nothing
         quiet = quiet and not any(isinstance(n, cst.Raise) for n in walk(node.body))
+        set_there = (left for n in walk(node.body) if isinstance(n, cst.Assign) for left in _left(n.value, names))
+        quiet = quiet and all(words[ex.source(left)] != 1 for left in set_there)
         if quiet and isinstance(last, (cst.Break, cst.Return)) and not anatomy.module.inside(node, after):
-            if isinstance(last, cst.Return) and not (handlers.is_neutral(last.value) or type(last.value) is cst.Name):
+            given = _left(last.value, names) if isinstance(last, cst.Return) else ()
+            if not all(handlers.is_neutral(value) or type(value) is cst.Name for value in given):
                 return None
             loop = _loop(anatomy, node)
             if isinstance(last, cst.Return) or not _told_after(anatomy, loop, function):
@@ -244,13 +251,61 @@ def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNo
 
 
 def _asks_for_nothing(test: cst.BaseExpression, names: set[str]) -> bool:
-    """`not reply`, `reply is None`."""
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return isinstance(test.expression, cst.Name) and test.expression.value in names
-    if isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.Is, cst.Equal)):
-        other = test.comparisons[0].comparator
-        return isinstance(test.left, cst.Name) and test.left.value in names and handlers.is_neutral(other)
-    return False
+    """`not reply`, `reply is None or not reply.calls`: what holds where there is no reply."""
+    return evaluate(test, partial(_of_nothing, names)) is True
+
+
+def _of_nothing(names: set[str], part: cst.BaseExpression) -> bool | None:
+    """What a part of a test gives where a name has a neutral value."""
+    if isinstance(part, cst.Name):
+        return False if part.value in names else None
+    if not isinstance(part, cst.Comparison) or len(part.comparisons) != 1:
+        return None
+    left, operator, right = ex.compared(part)
+    if not isinstance(left, cst.Name) or left.value not in names or not handlers.is_neutral(right):
+        return None
+    if isinstance(operator, (cst.Is, cst.Equal)):
+        return True
+    return False if isinstance(operator, (cst.IsNot, cst.NotEqual)) else None
+
+
+def _empty_with(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> set[str]:
+    """The names that are set to nothing where names are neutral: `calls = reply.calls if reply else []`."""
+    found: set[str] = set()
+    for node in function.nodes_of(cst.Assign):
+        choice = isinstance(ex.inner(node.value), (cst.IfExp, cst.BooleanOperation))
+        if choice and anatomy.module.order[node] > anatomy.module.order[after]:
+            if all(map(handlers.is_neutral, _left(node.value, names | found))):
+                found.update(name for target in node.targets for name in ex.target_names(target.target))
+    return found
+
+
+def _done_with(body: cst.BaseSuite, names: set[str]) -> Iterator[cst.CSTNode]:
+    """What is evaluated in a block where names are neutral: not the other side of a choice."""
+    stack: list[cst.CSTNode] = [body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.IfExp) and (there := evaluate(node.test, partial(_of_nothing, names))) is not None:
+            stack.append(node.body if there else node.orelse)
+            continue
+        yield node
+        stack.extend(children(node))
+
+
+def _left(value: cst.BaseExpression | None, names: set[str]) -> Iterator[cst.BaseExpression]:
+    """What an expression may be where names are neutral: `""` of `reply.text if reply else ""`."""
+    value = ex.inner(value) if value is not None else None
+    if isinstance(value, cst.IfExp):
+        there = evaluate(value.test, partial(_of_nothing, names))
+        yield from _left(value.body, names) if there is not False else ()
+        yield from _left(value.orelse, names) if there is not True else ()
+    elif isinstance(value, cst.BooleanOperation):
+        there = evaluate(value.left, partial(_of_nothing, names))
+        is_right = there is isinstance(value.operator, cst.And)
+        yield from _left(value.left, names) if there is None or not is_right else ()
+        yield from _left(value.right, names) if there is None or is_right else ()
+    elif value is not None and not (isinstance(value, cst.Name) and value.value in names):
+        yield value
 
 
 def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: _Rounds) -> cst.CSTNode | Related | None:

@@ -192,6 +192,8 @@ class _Reader:
         if not isinstance(operator, cst.Equal) or ex.text(right) not in _TEXT_TYPES:
             return False
         outer = self._module.parent[test]
+        while isinstance(outer, cst.BooleanOperation) and isinstance(outer.operator, cst.And):
+            outer = self._module.parent[outer]
         while isinstance(outer, cst.If) and outer.orelse is not None:
             outer = outer.orelse
         return isinstance(outer, (cst.If, cst.CompIf))

@@ -185,24 +185,8 @@ class Flows(Forms):
         self._flow(node.target, node.value)
 
     def _loop(self, node: cst.For | cst.CompFor, scope: Scope) -> None:
-        target: cst.BaseExpression = node.target
-        iterable = node.iter
-        if isinstance(iterable, cst.Call) and ex.called_name(iterable) == "enumerate" and iterable.args:
-            iterable = iterable.args[0].value
-            if isinstance(target, cst.Tuple) and len(target.elements) == 2:
-                target = target.elements[1].value
-        if isinstance(iterable, cst.Call) and ex.called_name(iterable) in {"items", "values"}:
-            base = ex.receiver(iterable)
-            if isinstance(target, cst.Tuple) and len(target.elements) == 2:
-                target = target.elements[1].value
-            if base is not None:
-                self._flow_element(target, base, iterable)
-            return
-        if isinstance(iterable, cst.Call) and ex.called_name(iterable) == "zip" and isinstance(target, cst.Tuple):
-            for element, arg in zip(target.elements, iterable.args, strict=False):
-                self._flow_element(element.value, arg.value, iterable)
-            return
-        self._flow_element(target, iterable, iterable)
+        for listed, target in ex.iterated(node):
+            self._flow_element(target, node.iter if _is_made_of(node.iter, listed) else listed, node.iter)
 
     def _flow_element(self, target: cst.BaseExpression, iterable: cst.BaseExpression, node: cst.CSTNode) -> None:
         if isinstance(target, cst.Tuple):
@@ -647,6 +631,12 @@ def _elements(listed: cst.BaseExpression) -> list[cst.BaseExpression]:
     if isinstance(listed, (cst.ListComp, cst.GeneratorExp)):
         return [listed.elt]
     return [element.value for element in listed.elements] if isinstance(listed, cst.List) else []
+
+
+def _is_made_of(value: cst.BaseExpression, listed: cst.BaseExpression) -> bool:
+    """Whether a value is a list of its own with the elements of another: `list(messages)`."""
+    made = type(value) is cst.Call and ex.called_name(value) not in {"enumerate", "zip"} and ex.receiver(value) is None
+    return made and isinstance(value, cst.Call) and bool(value.args) and ex.inner(value.args[0].value) is listed
 
 
 def _joined(value: cst.BaseExpression) -> cst.BaseExpression:

@@ -127,9 +127,11 @@ class Known:
     def _gone_through(self) -> dict[Slot, list[cst.BaseExpression]]:
         found: dict[Slot, list[cst.BaseExpression]] = {}
         for loop in self.module.nodes_of(cst.For, cst.CompFor):
-            slot = self.slots.of(loop.target)
-            if slot is not None:
-                found.setdefault(slot, []).append(loop.iter)
+            is_one = self.slots.of(loop.target) is not None
+            for iterable, target in [(loop.iter, loop.target)] if is_one else ex.iterated(loop):
+                slot = self.slots.of(target)
+                if slot is not None:
+                    found.setdefault(slot, []).append(iterable)
         return found
 
     def members(self, slot: Slot) -> dict[str, cst.BaseExpression]:

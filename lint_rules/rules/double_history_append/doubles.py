@@ -139,7 +139,9 @@ class _Sequence:
         avoiding = AnyOf(self.again.unstored(first.slot), self.again.renewed(slots))
         if not self._brings(first, avoiding):
             return False
-        if self.again.follows(first.node, then.node, avoiding):
+        of_reply = first.role == "assistant" or first.calls is not None
+        says = self.again.told_at(first.node) if of_reply else None
+        if self.again.follows(first.node, then.node, avoiding, says=says):
             return True
         failed = self.again.failed(first.node)
         return bool(failed) and self._comes_after(failed, then, avoiding) and self.places.stays_behind(first)

@@ -57,7 +57,8 @@ The key must come from tool calls, and be compared with what an earlier round le
 (`sorted(args)`, `args.keys()`, a comprehension over the keys) are reported in every comparison, set, dict or count.
 Names of tools alone are reported only where two rounds are compared for equality, and the outcome does something; a
 count per tool, a set of tools that were used, and headings by tool are silent. Where the arguments are compared
-elsewhere in the same function, or something on the way is made in another file, the rule is silent.
+elsewhere in the same function, or something is put into the entry of a call that is made in another file, the rule is
+silent.
 
 ## Known problems
 A run that must not use one tool twice in a row on purpose looks the same; write a comment and `# noqa: AGL404`.
@@ -95,24 +96,34 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     guards = anatomy.guards.all
     complete = {guard.function for guard in guards if guard.parts & (ARGUMENTS | {Part.WHOLE})}
     for guard in guards:
-        if not guard.carried or guard.parts & _OTHER or guard.key.opaque or guard.kept.opaque:
+        if not guard.carried or guard.parts & _OTHER or guard.function in complete:
             continue
-        if guard.function in complete:
-            continue
+        is_known = not (guard.key.opaque or guard.kept.opaque)
         fields = [*guard.key.of(Part.FIELDS), *guard.kept.of(Part.FIELDS)]
+        fields = [made for made in fields if is_known or _is_all_of_a_call(anatomy, made)]
         if fields:
             nodes = {made.node for made in fields}
             if told.isdisjoint(nodes):
                 yield _of_fields(anatomy, guard, fields)
             told |= nodes
         elif (
-            guard.how == "equal"
+            is_known
+            and guard.how == "equal"
             and not _beside_another(anatomy, guard)
             and outcomes.does_something(anatomy, guard)
             and guard.function.node not in told
         ):
             told.add(guard.function.node)
             yield _of_names(guard)
+
+
+def _is_all_of_a_call(anatomy: Anatomy, made: Made) -> bool:
+    """Whether the names of arguments stand in an entry for one call, of which all is known: others may hold more."""
+    signatures = anatomy.guards.signatures
+    entries = {value for values in signatures.puts.values() for value in values}
+    entry = next((outer for outer in anatomy.module.ancestors(made.node) if outer in entries), None)
+    told = signatures.of(entry) if isinstance(entry, cst.BaseExpression) else None
+    return told is not None and not told.opaque and Part.NAME in told.parts
 
 
 def _beside_another(anatomy: Anatomy, guard: Guard) -> bool:

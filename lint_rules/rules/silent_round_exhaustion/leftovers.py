@@ -15,6 +15,7 @@ from lint_rules.anatomy.calls.call_tests import reads_calls, shows_calls, speaks
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.limits import Cause, Limits
+from lint_rules.anatomy.rounds.reasons import says_why
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.rounds.slices import FILLERS
 from lint_rules.anatomy.values.kinds import Kind
@@ -223,17 +224,37 @@ class Leftovers:
         return empty and wanted is not None and wanted in map(self.slots.of, _missing(test))
 
     def _is_first_value(self, part: cst.BaseExpression) -> bool:
-        """A name that is empty before the loop, and set in it only where the loop is left."""
+        """A name that is empty before the loop, or holds what stands there for an empty answer, too, and that is set in
+        the loop only where that is left."""
         slot = self.slots.of(part) if isinstance(part, cst.Name) else None
         if slot is None:
             return False
         values = [v for v in self.facts.assigned(slot) if self.module.scope_of[v].function is slot[1]]
         inside = [v for v in values if self.module.inside(v, self.loop.node.body)]
         before = [v for v in values if v not in inside]
-        if len(before) != 1 or not inside or not is_neutral(before[0]) or ex.dotted(before[0]) == "None":
+        if len(before) != 1 or not inside or ex.dotted(before[0]) == "None":
+            return False
+        if not is_neutral(before[0]) and not self._stands_in(part, before[0], inside):
             return False
         said = any(map(self._is_said, inside))
         return said and all(map(self._ends_the_loop, inside)) and not self._added(slot)
+
+    def _stands_in(self, name: cst.BaseExpression, first: cst.BaseExpression, inside: list[cst.BaseExpression]) -> bool:
+        """`answer = reply.text or answer`: words that may stand behind an answer as well, and tell of no other end."""
+        slot = self.slots.of(name)
+        kept = any(self.slots.of(part) == slot for value in inside for part in ex.alternatives(value))
+        return (
+            (kept or any(map(self._is_set_if_there, inside)))
+            and bool(ex.text(first))
+            and not says_why(self.anatomy, first)
+        )
+
+    def _is_set_if_there(self, value: cst.BaseExpression) -> bool:
+        """`if reply.text: answer = reply.text`."""
+        around = self.module.parent.get(self.module.parent[self.module.statement(value)])
+        guard = self.module.parent.get(around) if around is not None else None
+        tested = {ex.source(part) for part in walk(guard.test)} if isinstance(guard, cst.If) else set[str]()
+        return ex.source(value) in tested and isinstance(guard, cst.If) and guard.orelse is None
 
     def _ends_the_loop(self, value: cst.BaseExpression) -> bool:
         if self.limits.exits.leads_out(value):

@@ -55,8 +55,8 @@ the text is tested first, where a model is asked once more, and where the words 
 the agent stopped.
 
 ## Known problems
-Tools that end the turn by design, with a reply that always says something, look the same. Text that a loop or a helper
-puts together is not followed.
+Tools that end the turn by design, with a reply that always says something, look the same. Text that a
+function of another file puts together is not followed.
 
 ## Fix safety
 There is no fix: ask once more without tools, or say why it stopped.
@@ -67,37 +67,21 @@ There is no fix: ask once more without tools, or say why it stopped.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.rounds.reasons import says_why
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.stop_without_answer.stops import Stop, stops
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk
-
-_REASON = re.compile(
-    r"stop|repeat|limit|loop|max|abort|budget|cancel|interrupt|duplicate|again|fail|error|too (many|long)|stuck"
-    r"|terminat|exceed|halt|give up|gave up|unable|could not",
-    re.IGNORECASE,
-)
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for stop in stops(anatomy):
-        if stop.other is None or not _says_why(anatomy, stop.other):
+        if stop.other is None or not (says_why(anatomy, stop.other) or isinstance(ex.inner(stop.other), cst.Call)):
             yield _draft(stop)
-
-
-def _says_why(anatomy: Anatomy, other: cst.BaseExpression) -> bool:
-    """Whether the words that stand in for an empty text tell why the agent stopped."""
-    slot = anatomy.facts.slots.of(other)
-    said = [other, *(anatomy.facts.assigned(slot) if slot is not None else ())]
-    texts = [ex.text(part) or "" for part in said]
-    texts += [n.value for part in said for n in walk(part) if isinstance(n, cst.FormattedStringText)]
-    return any(_REASON.search(text) for text in texts) or isinstance(ex.inner(other), cst.Call)
 
 
 def _draft(stop: Stop) -> Draft:

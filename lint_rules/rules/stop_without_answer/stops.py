@@ -9,8 +9,10 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls, with_calls
+from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -18,6 +20,8 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _TEXT = frozenset({"content", "text", "output_text"})
+_SHAPES = frozenset({"strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace"})
+"""Methods by which a text is cleaned, and stays what it is."""
 _NO_CALLS = frozenset({"stop", "end_turn", "length", "max_tokens", "stop_sequence"})
 
 
@@ -39,11 +43,11 @@ def stops(anatomy: Anatomy) -> Iterator[Stop]:
     for loop in anatomy.rounds:
         names = _reply_names(anatomy, loop)
         if loop.function not in known:
-            known[loop.function] = _Texts(loop.function)
-        texts = known[loop.function].of(names)
+            known[loop.function] = _Texts(anatomy, loop.function)
+        texts = known[loop.function]
         for node in anatomy.module.nodes_inside(loop.node.body, loop.function, cst.Return, cst.Assign):
             value = _answered(anatomy, node)
-            text = _text(value, names, texts) if value is not None else None
+            text = texts.text_in(value, names) if value is not None else None
             if text is None or not anatomy.module.before(loop.asks, node):
                 continue
             test = _knows_calls(anatomy, loop, node)
@@ -68,16 +72,30 @@ def _reply_names(anatomy: Anatomy, loop: RoundLoop) -> set[str]:
 class _Texts:
     """What texts the names of a function hold, by the names of what these are read of."""
 
-    def __init__(self, function: Scope) -> None:
+    def __init__(self, anatomy: Anatomy, function: Scope, within: frozenset[Scope] = frozenset()) -> None:
+        """`within` are the functions that have called this one."""
+        self._slots = anatomy.facts.slots
+        self._anatomy = anatomy
+        self._within = within | {function}
         self._ways: defaultdict[str, list[set[str]]] = defaultdict(list)
         self._read_of: defaultdict[str, set[str]] = defaultdict(set)
+        self._held: dict[frozenset[str], set[str]] = {}
+        self._blocks: dict[str, str] = {}
+        for loop in function.nodes_of(cst.For):
+            blocks = ex.member(loop.iter)
+            root = _root_name(blocks[0]) if blocks is not None else None
+            if root is not None and type(loop.target) is cst.Name:
+                self._blocks[loop.target.value] = root
         for node in function.nodes_of(cst.Assign, cst.AugAssign, cst.For):
             if isinstance(node, cst.Assign) and type(node.targets[0].target) is cst.Name:
-                roots = {root for part in ex.alternatives(node.value) if (root := _text_of(part)) is not None}
-                self._note(node.targets[0].target.value, roots)
+                if not handlers.is_neutral(node.value):
+                    self._note(node.targets[0].target.value, self._roots(node.value))
             elif isinstance(node, (cst.AugAssign, cst.For)):
                 for name in ex.target_names(node.target):
-                    self._note(name, set())
+                    self._note(name, self._roots(node.value) if isinstance(node, cst.AugAssign) else set())
+
+    def _roots(self, value: cst.BaseExpression) -> set[str]:
+        return {root for part in ex.alternatives(value) if (root := self.root_of(part)) is not None}
 
     def _note(self, name: str, roots: set[str]) -> None:
         self._ways[name].append(roots)
@@ -86,8 +104,56 @@ class _Texts:
 
     def of(self, reply: set[str]) -> set[str]:
         """The names that hold the text of a reply, which has these names, and nothing else."""
-        found = {name for root in reply for name in self._read_of.get(root, ())}
-        return {name for name in found if not any(way.isdisjoint(reply) for way in self._ways[name])}
+        key = frozenset(reply)
+        if key not in self._held:
+            found = {name for root in reply for name in self._read_of.get(root, ())}
+            self._held[key] = {name for name in found if not any(way.isdisjoint(reply) for way in self._ways[name])}
+        return self._held[key]
+
+    def root_of(self, node: cst.BaseExpression) -> str | None:
+        """The name of the reply of which an expression is the text.
+
+        `reply.content`, `"".join(block.text for block in reply.content)`, `text_of(reply)`, `text.strip()` of one.
+        """
+        node = ex.inner(node)
+        pair = ex.member(node)
+        if pair is not None:
+            root = _root_name(pair[0]) if pair[1] in _TEXT else None
+            return self._blocks.get(root, root) if root is not None else None
+        if isinstance(node, cst.BooleanOperation) and handlers.is_neutral(node.right):
+            return self.root_of(node.left)
+        if not isinstance(node, cst.Call):
+            return None
+        joined, base = node.args[0].value if node.args else None, ex.receiver(node)
+        if isinstance(joined, (cst.GeneratorExp, cst.ListComp)):
+            part, blocks = ex.member(joined.elt), ex.member(joined.for_in.iter)
+            return _root_name(blocks[0]) if part is not None and part[1] == "text" and blocks is not None else None
+        callee = self._slots.callee(node)
+        if callee is not None and callee not in self._within:
+            given = self._slots.bindings(node, callee)
+            return next((_root_name(value) for into, value in given if self._is_given_back(callee, into)), None)
+        return self.root_of(base) if base is not None and ex.called_name(node) in _SHAPES else None
+
+    def _is_given_back(self, callee: Scope, parameter: Slot) -> bool:
+        """Whether a function gives back the text of what it gets in a parameter, and nothing else."""
+        texts = _Texts(self._anatomy, callee, self._within)
+        reply = {str(parameter[2])}
+        returned = [node.value for node in callee.nodes_of(cst.Return) if not handlers.is_neutral(node.value)]
+        parts = [part for value in returned if value is not None for part in ex.alternatives(value)]
+        said = [part for part in parts if not handlers.is_neutral(part)]
+        held = texts.of(reply)
+        return bool(said) and all(
+            texts.root_of(part) in reply or (isinstance(part, cst.Name) and part.value in held) for part in said
+        )
+
+    def text_in(self, value: cst.BaseExpression, reply: set[str]) -> cst.BaseExpression | None:
+        """The reply's text in `reply.content`, `reply.content or "..."`, `text, round`."""
+        parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+        first = (next(ex.alternatives(part)) for part in parts)  # what stands behind `or` is what is said instead
+        return next((one for one in first if self.is_text(one, reply)), None)
+
+    def is_text(self, node: cst.BaseExpression, reply: set[str]) -> bool:
+        return self.root_of(node) in reply or (isinstance(node, cst.Name) and node.value in self.of(reply))
 
 
 def _is_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
@@ -111,34 +177,6 @@ def _rooted(node: cst.BaseExpression, names: set[str]) -> bool:
 def _root_name(node: cst.BaseExpression) -> str | None:
     root = _root(node)
     return root.value if isinstance(root, cst.Name) else None
-
-
-def _is_text(node: cst.BaseExpression, names: set[str]) -> bool:
-    return _text_of(node) in names
-
-
-def _text_of(node: cst.BaseExpression) -> str | None:
-    """The name of the reply in `reply.content`, or in `"".join(block.text for block in reply.content)`."""
-    node = ex.inner(node)
-    pair = ex.member(node)
-    if pair is not None:
-        return _root_name(pair[0]) if pair[1] in _TEXT else None
-    joined = node.args[0].value if isinstance(node, cst.Call) and node.args else None
-    if not isinstance(joined, (cst.GeneratorExp, cst.ListComp)):
-        return None
-    part, blocks = ex.member(joined.elt), ex.member(joined.for_in.iter)
-    return _root_name(blocks[0]) if part is not None and part[1] == "text" and blocks is not None else None
-
-
-def _text(value: cst.BaseExpression, names: set[str], texts: set[str]) -> cst.BaseExpression | None:
-    """The reply's text in `reply.content`, `reply.content or "..."`, `text, round`."""
-    parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
-    for part in parts:
-        for one in ex.alternatives(part):
-            if _is_text(one, names) or (isinstance(one, cst.Name) and one.value in texts):
-                return one
-            break  # what stands behind `or` is what is said instead
-    return None
 
 
 def _other(value: cst.BaseExpression | None) -> cst.BaseExpression | None:
@@ -211,16 +249,14 @@ def _compared(test: cst.Comparison) -> bool | None:
     return not equal if empty else None
 
 
-def _text_is_tested(anatomy: Anatomy, node: cst.CSTNode, loop: RoundLoop, names: set[str], texts: set[str]) -> bool:
+def _text_is_tested(anatomy: Anatomy, node: cst.CSTNode, loop: RoundLoop, names: set[str], texts: _Texts) -> bool:
     """Whether the stop is only taken when the reply has text, beside its calls."""
     for outer in anatomy.module.ancestors(node):
         if outer is loop.node:
             return False
         if isinstance(outer, cst.If):
             for part in walk(outer.test):
-                if isinstance(part, cst.BaseExpression) and (
-                    _is_text(part, names) or (isinstance(part, cst.Name) and part.value in texts)
-                ):
+                if isinstance(part, cst.BaseExpression) and texts.is_text(part, names):
                     return True
     return False
 

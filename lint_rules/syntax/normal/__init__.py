@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 
 from lint_rules.syntax.normal import (
     aliases,
+    comparisons,
     displays,
     indirect,
     inlining,
@@ -41,7 +42,11 @@ def normalize(
 
     Each step leaves forms that the next ones know.
     """
-    before = [indirect.normalize(nodes, elsewhere), patterns.normalize(nodes)]
+    before = [
+        comparisons.normalize(tree, nodes),
+        indirect.normalize(nodes, elsewhere),
+        patterns.normalize(nodes),
+    ]
     listed = scopes(tree, nodes)
     changed = [
         *before,
