@@ -18,7 +18,6 @@ from lint_rules.syntax.walk import walk_scope
 from lint_rules.syntax.word import meaning
 
 _SETTLING = frozenset({"append", "add", "put", "put_nowait", "appendleft", "insert", "extend", "setdefault", "push"})
-_ID_PARTS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
 _CALL_TAGS = words.CALL_TAGS | {"function", "tool-call", "functionCall", "custom_tool_call", "tool"}
 CALL_MEMBERS = frozenset({"toolUse", "functionCall", "function_call", "tool_use", "tool_call"})
 _VALID = frozenset(
@@ -75,7 +74,7 @@ class InHand:
                 self.stands.add(slot)
             if self._is_type(value):
                 self.types.add(slot)
-            if slot[-1] in _ID_PARTS or str(slot[-1]).endswith("call_id"):  # `name, call_id = read(call)`
+            if slot[-1] in words.IDS or str(slot[-1]).endswith("call_id"):  # `name, call_id = read(call)`
                 self.ids.add(slot)
             for either in ex.alternatives(value):
                 if self.is_id(either):
@@ -109,7 +108,7 @@ class InHand:
         if isinstance(node, cst.BooleanOperation):  # `call.id or ""`
             return self.is_id(node.left)
         pair = ex.member(node)
-        if pair is not None and pair[1] in _ID_PARTS:
+        if pair is not None and pair[1] in words.IDS:
             return self.is_part(pair[0])
         return type(node) is cst.Name and self.facts.slots.of(node) in self.ids
 

@@ -11,7 +11,6 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.pieces import reads_index
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.identity import Identity, Way
@@ -25,7 +24,7 @@ from lint_rules.syntax.walk import walk
 _BLOCK_LISTS = frozenset({"content", "output", "parts"})
 """Parts of a message among which its calls may stand."""
 _CHOOSERS = frozenset({"next", "max", "min"})
-_CHOOSING = frozenset({"id", "name", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "index"})
+_CHOOSING = words.IDS | {"name", "index"}
 """What a test asks for that looks one certain call up."""
 
 
@@ -325,3 +324,8 @@ def _used_behind(anatomy: Anatomy, function: Scope, loop: cst.For, text: Slot) -
             if not handlers.is_logging(node) and any(anatomy.facts.slots.of(name) == text for name in names):
                 return node
     return None
+
+
+def reads_index(function: Scope) -> bool:
+    """Whether the pieces' own index is read anywhere: then positions are for replies that come whole."""
+    return any((pair := ex.member(node)) is not None and pair[1] == "index" for node in function.nodes)

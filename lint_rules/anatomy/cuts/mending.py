@@ -21,6 +21,7 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk, walk_scope
@@ -28,7 +29,6 @@ from lint_rules.syntax.walk import walk, walk_scope
 if TYPE_CHECKING:
     from lint_rules.anatomy.agent import Anatomy
 
-_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"})
 _OF_RESULTS = frozenset({"tool_call_id", "tool_use_id", "toolUseId"})
 _TAKE_AWAY = frozenset({"pop", "popleft", "remove"})
 _PASSES_ON = (cst.Await, cst.StarredElement, cst.List, cst.BinaryOperation, cst.BooleanOperation, cst.Element)
@@ -228,7 +228,7 @@ class Mending:
         slot = self.slots.of(node) if type(node) is cst.Name else None
         values = [node, *(self.anatomy.facts.assigned(slot) if slot is not None else ())]
         return any(
-            (pair := ex.member(part)) is not None and pair[1] in _IDS
+            (pair := ex.member(part)) is not None and pair[1] in IDS
             for value in values
             for part in ex.alternatives(value)
         )

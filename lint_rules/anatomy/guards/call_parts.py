@@ -9,6 +9,7 @@ import libcst as cst
 from lint_rules.anatomy.calls.call_places import ARGUMENT_NAMES, LISTS, CallPlaces
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -34,7 +35,7 @@ ARGUMENTS = frozenset({Part.VALUES, Part.TEXT, Part.EITHER, Part.DUMPED, Part.SO
 OF_CALLS = ARGUMENTS | {Part.NAME, Part.FIELDS, Part.WHOLE}
 
 _NAMES = frozenset({"name", "tool_name", "function_name", "tool"})
-_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "index"})
+_IDS = IDS | {"index"}
 _WORDS = frozenset({"content", "reasoning", "reasoning_content", "thinking", "thought", "text"})
 _CLOCKS = frozenset(
     {

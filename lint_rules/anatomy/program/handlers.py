@@ -265,3 +265,14 @@ def handling_of(
             if handling.ending is not Ending.RERAISES:
                 return handling
     return None
+
+
+def kept_by_gather(module: SourceModule, node: cst.CSTNode) -> bool:
+    """`gather(..., return_exceptions=True)` hands errors over as values."""
+    for outer in module.ancestors(node):
+        if isinstance(outer, cst.Call) and ex.called_name(outer) == "gather":
+            kept = ex.argument(outer, "return_exceptions")
+            return kept is not None and ex.dotted(kept) == "True"
+        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            break
+    return False

@@ -118,10 +118,10 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Handling
-from lint_rules.anatomy.rounds.error_ways import SILENT, way_of_error
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.ignored_json_error.error_ways import SILENT, way_of_error
 from lint_rules.rules.ignored_json_error.failed_parses import (
     gives_nothing,
     held_instead,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_ids import IDS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import is_parameter
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 

@@ -17,8 +17,8 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.classes import FoundClass, classes_of
 from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.turns.races import run_apart
 from lint_rules.anatomy.turns.reply_places import bound_values
-from lint_rules.anatomy.turns.rewrites import run_apart
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, describe

@@ -17,7 +17,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.keepers import reads_history
 from lint_rules.anatomy.turns.locations import Place
-from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.turns.races import Races, SharedHistory, run_apart
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.storage import Save, guards
 from lint_rules.anatomy.values.slots import Slot, describe, is_parameter
@@ -307,16 +307,6 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
         return False
     both = set(races.starts_reaching(one)) & set(races.starts_reaching(other))
     return not both.isdisjoint(races.repeated) or run_apart(races, one, other)
-
-
-def run_apart(races: Races, one: Scope, other: Scope) -> bool:
-    """Whether a start reaches just one of two functions; a handler of serial ones, if another start is beside it."""
-    first, second = set(races.starts_reaching(one)), set(races.starts_reaching(other))
-    return any(
-        start.kind != "serial" or any(other.kind != "serial" for other in others)
-        for alone, others in ((first, second), (second, first))
-        for start in alone - others
-    )
 
 
 # -- an object that keeps the history behind methods -----------------------------------------------------------

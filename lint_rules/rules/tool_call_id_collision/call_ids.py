@@ -11,15 +11,14 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, default_of, is_parameter
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
-_RESULT_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id"})
+_RESULT_IDS = IDS - {"id"}
 _INPUTS = frozenset({"arguments", "input", "args"})
-IDS = frozenset({"id", *_RESULT_IDS})
-"""Fields in which a call or a result says which call is meant."""
 _RESULTS = frozenset({"result", "output", "response", "tool_result"})
 
 
