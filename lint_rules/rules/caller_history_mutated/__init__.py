@@ -75,16 +75,16 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import is_length
-from lint_rules.anatomy.messages.given import (
-    Given,
+from lint_rules.anatomy.messages.given import Given
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.sharing import SharedStore
+from lint_rules.rules.caller_history_mutated.edited import (
     edited,
     hands_back,
     is_only_filled,
     is_put_together,
     owned_by_callers,
 )
-from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.rules.caller_history_mutated.fixes import repair
 from lint_rules.rules.caller_history_mutated.shown import ShownEdit, shown_edits
 from lint_rules.rules.draft import Draft, Note
