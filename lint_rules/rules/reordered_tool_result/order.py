@@ -15,9 +15,8 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
-from lint_rules.obligations.open_calls import runs_in
 from lint_rules.obligations.open_ends import OpenEnds
-from lint_rules.obligations.waiting import call_headers, stored_calls
+from lint_rules.obligations.waiting import call_headers, runs_in, stored_calls
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope

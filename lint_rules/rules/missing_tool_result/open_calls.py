@@ -1,4 +1,4 @@
-"""Calls of a stored reply that stay open, whatever path is taken: cut off, filtered out, or too late for a request."""
+"""What of a reply's calls stays open: left out, answered too early, kept by nobody, sent again without its answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.calls.in_hand import InHand
-from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
@@ -17,8 +16,8 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Moves
 from lint_rules.obligations.open_ends import OpenEnds
-from lint_rules.obligations.selections import left_behind, stored_whole
-from lint_rules.obligations.waiting import Taken
+from lint_rules.obligations.waiting import Taken, runs_in
+from lint_rules.rules.missing_tool_result.selections import left_behind, stored_whole
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -55,15 +54,6 @@ def _may_answer(stored: Stored) -> bool:
     made = ex.inner(stored.write.value) if stored.write is not None and stored.write.value is not None else None
     empty = isinstance(made, cst.List) and not made.elements
     return stored.answers or (stored.role is None and not empty and stored.kind != "rebind")
-
-
-def runs_in(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:
-    """The functions of the project that give what a loop goes through, each with the file it stands in."""
-    for call in (node for node in walk(loop.iter) if type(node) is cst.Call):
-        callee = anatomy.facts.slots.callee(call)
-        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
-        if found is not None:
-            yield call, *found
 
 
 def _answering_runs(anatomy: Anatomy, loop: cst.For) -> Iterator[cst.Call]:

@@ -95,10 +95,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.rounds.quiet_ends import quiet_ends
 from lint_rules.finding import Related
 from lint_rules.obligations.error_answers import ErrorAnswer, ErrorAnswers, ErrorText
 from lint_rules.rules.draft import Draft, Note, beside
+from lint_rules.rules.swallowed_llm_error.quiet_ends import quiet_ends
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
