@@ -41,3 +41,10 @@ def is_element(node: cst.BaseExpression, names: Container[str]) -> bool:
     if isinstance(node, cst.Dict) and node.elements and isinstance(node.elements[0], cst.StarredDictElement):
         return is_element(node.elements[0].value, names)
     return False
+
+
+def iterated(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`xs` of `enumerate(xs)`, `reversed(xs)`: the list whose messages a loop goes through; else the node."""
+    if isinstance(node, cst.Call) and ex.called_name(node) in {"enumerate", "reversed"} and node.args:
+        return node.args[0].value
+    return node

@@ -22,11 +22,11 @@ from lint_rules.anatomy.messages.recast import (
     made,
     roles_of,
 )
-from lint_rules.anatomy.messages.role_chains import iterated
 from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.anatomy.vocabulary import ANSWERED, ENDPOINTS, IN_CONTENT
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import iterated
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 from lint_rules.syntax.word import meaning

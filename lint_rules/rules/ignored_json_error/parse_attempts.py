@@ -14,7 +14,8 @@ from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
-from lint_rules.rules.ignored_json_error import dispatch
+from lint_rules.rules.ignored_json_error import dispatch, outside
+from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import counted
 from lint_rules.syntax.module import Scope, SourceModule
@@ -34,7 +35,7 @@ def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: S
         _is_streaming(anatomy, call, function)
         or _is_probe(anatomy, call, handling, function)
         or (
-            provenance.renders_the_past(anatomy, call, function)
+            outside.renders_the_past(anatomy, call, function)
             and not dispatch.runs_chosen(anatomy.facts, call, function)
         )
     )
@@ -194,7 +195,7 @@ def _is_parsed_again(anatomy: Anatomy, call: cst.Call) -> bool:
     loops = (n for n in module.ancestors(call) if isinstance(n, cst.For) and given in ex.target_names(n.target))
     loop = next(loops, None)
     name = (ex.dotted(counted(loop.iter)) or "").partition(".")[0] if loop is not None else ""
-    uses = handlers.uses_after(module, name, loop, function.node) if loop is not None and name else ()
+    uses = uses_after(module, name, loop, function.node) if loop is not None and name else ()
     return any(_is_parsed(anatomy, use, function) for use in uses)
 
 
@@ -244,7 +245,7 @@ def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -
     targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
     if not isinstance(given, cst.Name) or given.value not in {name for t in targets for name in ex.target_names(t)}:
         return False
-    uses = handlers.uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)
+    uses = uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)
     if any(ex.called_name(outer) == "isinstance" for use in uses for outer in _calls_with(module, use)):
         return False
     return any(_is_used_as_dict(module, use) for use in uses)
@@ -274,5 +275,5 @@ def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     if not isinstance(given, cst.Name) or not _falls_through(handling):
         return False
     function = anatomy.module.scope_of[call].function
-    uses = handlers.uses_after(anatomy.module, given.value, handling.guard, function.node)
+    uses = uses_after(anatomy.module, given.value, handling.guard, function.node)
     return any(not handlers.shown_only(anatomy.module, use) for use in uses)

@@ -91,10 +91,10 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.call_parts import Part
 from lint_rules.anatomy.guards.guards import Guard
-from lint_rules.anatomy.guards.outcomes import is_of_text
 from lint_rules.anatomy.guards.signatures import Made
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.json_string_comparison.fixes import repair
+from lint_rules.rules.json_string_comparison.texts import is_of_text
 from lint_rules.syntax import expressions as ex
 
 _HELP = "compare the parsed arguments, or their text from `json.dumps(..., sort_keys=True)`"

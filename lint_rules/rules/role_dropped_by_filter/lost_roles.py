@@ -12,10 +12,11 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import Proof
-from lint_rules.anatomy.messages.role_chains import RoleChain, iterated, mentions_role, role_chains, roles_tested
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.rules.role_dropped_by_filter.role_chains import RoleChain, mentions_role, role_chains, roles_tested
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import iterated
 from lint_rules.syntax.module import parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk_scope
