@@ -70,7 +70,7 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
         return
     answered: dict[Slot | None, cst.For] = {}
     asides: list[Taken] = []
-    for node, call in _loops(anatomy, function):
+    for node, call in loops(anatomy, function):
         slot = slots.of(call)
         if slot is None:
             continue
@@ -146,7 +146,7 @@ def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
 _REPLIES = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
 
 
-def _loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.BaseExpression]]:
+def loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.BaseExpression]]:
     """Loops over calls, and over the parts of a reply where some hold a call: `if "toolUse" in block`."""
     found = {loop.node: loop.call for loop in call_loops(anatomy.facts, function) if isinstance(loop.node, cst.For)}
     for node in function.nodes_of(cst.For):
@@ -171,12 +171,6 @@ def _calls_of(anatomy: Anatomy, loop: cst.For) -> list[cst.BaseExpression]:
     """The names that stand for one call in a loop over tuples: `for raw, call in parsed`."""
     parts = [element.value for element in loop.target.elements] if isinstance(loop.target, cst.Tuple) else []
     return [part for part in parts if type(part) is cst.Name and anatomy.facts.is_kind(part, Kind.CALL)]
-
-
-def call_headers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, list[Point]]]:
-    """The loops over the calls of a reply, with their points in the graph."""
-    for node, _ in _loops(anatomy, function):
-        yield node, anatomy.flow(function).at(node)
 
 
 def _key(anatomy: Anatomy, loop: cst.For) -> Slot | None:

@@ -147,20 +147,6 @@ def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
     return not put.isdisjoint(_KEYWORDS)
 
 
-def given_to(anatomy: Anatomy, request: cst.Call, key: str) -> Iterator[cst.BaseExpression]:
-    """What a request may be given under a key: as a keyword, in a dict that is spread or put into it."""
-    facts = anatomy.facts
-    direct = ex.argument(request, key)
-    if direct is not None:
-        yield from (direct, *facts.values_of(direct))
-    for arg in request.args:
-        slot = facts.slots.of(arg.value)
-        made = [arg.value, *(facts.assigned(slot) if slot is not None else ())]
-        parts = [_given_in(value, key) for value in made]
-        parts += [facts.members(slot).get(key)] if slot is not None else []
-        yield from (each for part in parts if part is not None for each in (part, *facts.values_of(part)))
-
-
 def _bodies(anatomy: Anatomy, request: cst.Call) -> Iterator[Slot]:
     """What a request gets, as it is called there, and in the function of this file that has put it together."""
     slots = anatomy.facts.slots
@@ -210,8 +196,8 @@ def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst
     """
     slot = anatomy.facts.slots.of(spread) if isinstance(spread, (cst.Name, cst.Attribute)) else None
     if slot is None:
-        return _given_in(spread, key)
-    made = [_given_in(value, key) for value in anatomy.facts.assigned(slot)]
+        return given_in(spread, key)
+    made = [given_in(value, key) for value in anatomy.facts.assigned(slot)]
     put = anatomy.facts.members(slot).get(key)
     if len(made) != 1 or (put is not None and (made[0] is not None or not _is_tested_alone(anatomy, put))):
         return None
@@ -222,7 +208,7 @@ def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst
     return None if taken or deleted else made[0] or put
 
 
-def _given_in(value: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
+def given_in(value: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
     """`{"tools": tools}`, `GenerateContentConfig(tools=tools)`."""
     value = ex.inner(value)
     return ex.argument(value, key) if isinstance(value, cst.Call) else ex.dict_items(value).get(key)

@@ -164,18 +164,6 @@ def may_fail(method: Scope) -> bool:
     )
 
 
-def reads_history(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
-    if Kind.HISTORY in anatomy.facts.kinds(call):
-        return True
-    statement = anatomy.module.parent[call]
-    while type(statement) is cst.Await or type(statement) is cst.NamedExpr:
-        statement = anatomy.module.parent[statement]
-    if type(statement) is cst.Assign or type(statement) is cst.AnnAssign:
-        return any(Kind.HISTORY in anatomy.facts.kinds(target) for target in ex.targets(statement))
-    return False
-
-
 _AROUND = (cst.BinaryOperation, cst.BooleanOperation, cst.StarredElement, cst.List, cst.Await, cst.Arg, cst.Call)
 """What may stand around a call whose result goes into a list."""
 

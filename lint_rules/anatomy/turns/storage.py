@@ -49,8 +49,6 @@ _PATHS = frozenset({"Path", "PurePath", "str", "fspath"})
 _UNNAMED = frozenset({"mkstemp", "NamedTemporaryFile"})
 _OPENS = frozenset({"open", "fdopen", "NamedTemporaryFile"})
 _RENAMES = frozenset({"replace", "rename", "renames", "move"})
-_GUARDS = frozenset({"watch", "flock", "lockf", "with_for_update", "select_for_update", "start_transaction"})
-_GUARDED = re.compile(r"begin\s+(immediate|exclusive)|\bfor\s+update\b|\bserializable\b", re.I)
 _FINDS = frozenset({"find_one", "lrange"})
 """Give what lies under a key, and never what is at hand. Source: PyMongo, redis-py."""
 _CLEARS = frozenset({"delete", "delete_many", "delete_one"})
@@ -810,20 +808,3 @@ def _bound(call: cst.Call) -> list[cst.BaseExpression]:
         else:
             found.append(value)
     return found
-
-
-def guards(function: Scope) -> Iterator[cst.CSTNode]:
-    """Where a store is told to keep others out, or to refuse what is stale: `WATCH`, `FOR UPDATE`."""
-    for node in walk(function.node):
-        if (
-            (isinstance(node, cst.Call) and ex.called_name(node) in _GUARDS)
-            or (isinstance(node, cst.SimpleString) and _GUARDED.search(node.value))
-            or (isinstance(node, cst.Arg) and _gives_transaction(node))
-        ):
-            yield node
-
-
-def _gives_transaction(arg: cst.Arg) -> bool:
-    """`with_for_update=True`, `transaction=transaction`: not `transaction=True`, which keeps writes together only."""
-    keyword = arg.keyword.value if arg.keyword is not None else ""
-    return keyword == "with_for_update" or (keyword == "transaction" and ex.dotted(arg.value) not in {None, "True"})

@@ -10,11 +10,12 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
-from lint_rules.anatomy.turns.begun_anew import as_made, is_begun_anew
+from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
+from lint_rules.rules.swallowed_history_error.first_values import as_made
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once

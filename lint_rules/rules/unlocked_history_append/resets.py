@@ -13,13 +13,14 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, methods_elsewhere
-from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, pops_last, resets, takes_last
+from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, resets
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.turns import Turn, are_answered
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, is_parameter, root_object, whole_of
+from lint_rules.rules.unlocked_history_append.unlocked import pops_last, takes_last
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope

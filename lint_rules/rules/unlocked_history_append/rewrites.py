@@ -7,25 +7,30 @@ program (`load(key)` ... `store.set(key, dumps(history))`), of which `storage` s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import libcst as cst
 
+from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import always_comes_to, resets
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.keepers import reads_history
 from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.turns.races import Races, SharedHistory, run_apart
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.turns.storage import Save, guards
+from lint_rules.anatomy.turns.storage import Save
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, describe, is_parameter
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
+
+_GUARDS = frozenset({"watch", "flock", "lockf", "with_for_update", "select_for_update", "start_transaction"})
+_GUARDED = re.compile(r"begin\s+(immediate|exclusive)|\bfor\s+update\b|\bserializable\b", re.I)
 
 _DEEPEST = 4
 
@@ -485,3 +490,32 @@ def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:
     while isinstance(value, cst.Call) and ex.called_name(value) in {"dumps", "list", "jsonify"} and value.args:
         value = ex.inner(value.args[0].value)
     return value
+
+
+def reads_history(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
+    if Kind.HISTORY in anatomy.facts.kinds(call):
+        return True
+    statement = anatomy.module.parent[call]
+    while type(statement) is cst.Await or type(statement) is cst.NamedExpr:
+        statement = anatomy.module.parent[statement]
+    if type(statement) is cst.Assign or type(statement) is cst.AnnAssign:
+        return any(Kind.HISTORY in anatomy.facts.kinds(target) for target in ex.targets(statement))
+    return False
+
+
+def guards(function: Scope) -> Iterator[cst.CSTNode]:
+    """Where a store is told to keep others out, or to refuse what is stale: `WATCH`, `FOR UPDATE`."""
+    for node in walk(function.node):
+        if (
+            (isinstance(node, cst.Call) and ex.called_name(node) in _GUARDS)
+            or (isinstance(node, cst.SimpleString) and _GUARDED.search(node.value))
+            or (isinstance(node, cst.Arg) and _gives_transaction(node))
+        ):
+            yield node
+
+
+def _gives_transaction(arg: cst.Arg) -> bool:
+    """`with_for_update=True`, `transaction=transaction`: not `transaction=True`, which keeps writes together only."""
+    keyword = arg.keyword.value if arg.keyword is not None else ""
+    return keyword == "with_for_update" or (keyword == "transaction" and ex.dotted(arg.value) not in {None, "True"})

@@ -168,7 +168,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.run_results import Replaced, replaced_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.rules.draft import Draft, Note, beside
@@ -180,6 +179,7 @@ from lint_rules.rules.unsaved_turn_history.handover import Unhanded, unhanded_tu
 from lint_rules.rules.unsaved_turn_history.late_runs import LateRun, late_runs
 from lint_rules.rules.unsaved_turn_history.late_saves import LateReturn, LateSave, late_returns, late_saves
 from lint_rules.rules.unsaved_turn_history.repeated_requests import RepeatedRequest, repeated_requests
+from lint_rules.rules.unsaved_turn_history.replaced import Replaced, replaced_histories
 from lint_rules.rules.unsaved_turn_history.unawaited import Unrun, unrun_stores
 from lint_rules.rules.unsaved_turn_history.untracked import Untracked, untracked_growths
 from lint_rules.syntax import expressions as ex
