@@ -17,7 +17,7 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, hol
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import COPYING, sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
-from lint_rules.obligations.error_answers import ErrorAnswers, made_with
+from lint_rules.obligations.error_texts import ErrorTexts, made_with
 from lint_rules.rules.unsaved_turn_history.how_sent import how_sent
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -82,7 +82,7 @@ class _Search:
         self.anatomy = anatomy
         self.slots = anatomy.facts.slots
         self.lasting = Lasting(anatomy)
-        self.errors = ErrorAnswers(anatomy)
+        self.errors = ErrorTexts(anatomy)
 
     def of(self, function: Scope, request: cst.Call, ways: list[_Way]) -> Iterator[Digest]:
         names = _derived(self.anatomy, function, request)
@@ -324,7 +324,7 @@ class _Search:
                 d for point in there.points(function, [at]) for d in reaching.at(point, name) if d.kind == "assign"
             )
             yield from ((there, d.value) for d in bound if d.value is not None and _is_constant(d.value))
-        for text in ErrorAnswers(there).left(function, request):
+        for text in ErrorTexts(there).left(function, request):
             if not _says_again(text.anatomy, text.function, text.request, text.text):
                 yield text.anatomy, text.node
         for call in function.nodes_of(cst.Call):
