@@ -14,7 +14,7 @@ from functools import partial
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.rounds.quiet_ends import guarded_request, takes_failures
 from lint_rules.anatomy.turns.refusals import Refusals
@@ -126,8 +126,7 @@ class ErrorTexts:
 
     def _run(self, anatomy: Anatomy, call: cst.Call, hops: int) -> list[ErrorText]:
         """What a call gives when the request of the function that it runs fails."""
-        callee = anatomy.facts.slots.callee(call)
-        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call, asking=True)
+        found = body(anatomy, call, asking=True)
         if found is None or hops > MOST_HOPS:
             return []
         return self.given(*found, hops + 1)

@@ -12,7 +12,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
 from lint_rules.anatomy.calls.told import ToldByReply
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.rounds.executions import CallLoop, call_loops
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -333,7 +333,6 @@ def _named(anatomy: Anatomy, reply: Asked) -> Slot:
 def runs_in(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:
     """The functions of the project that give what a loop goes through, each with the file it stands in."""
     for call in (node for node in walk(loop.iter) if type(node) is cst.Call):
-        callee = anatomy.facts.slots.callee(call)
-        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
+        found = body(anatomy, call)
         if found is not None:
             yield call, *found

@@ -8,7 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, given_apart, run_elsewhere, told_by_object
+from lint_rules.anatomy.messages.classes import body, given_apart, told_by_object
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.rounds.executions import READERS, executions
@@ -309,8 +309,7 @@ class ToldByReply:
 
     def _only_looks(self, call: cst.Call, besides: frozenset[str] = frozenset()) -> bool:
         """Whether a function of the project gives the calls that it gets to nobody; `besides` are names that may."""
-        callee = self.anatomy.facts.slots.callee(call)
-        found = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, call)
+        found = body(self.anatomy, call)
         if found is None:
             return False
         there, run = found
@@ -328,8 +327,7 @@ class ToldByReply:
 
     def _only_reads(self, call: cst.Call) -> bool:
         """Whether a function of the project runs and stores nothing of what it gets: it may put texts together."""
-        callee = self.anatomy.facts.slots.callee(call)
-        found = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, call)
+        found = body(self.anatomy, call)
         kept = (stored.node for stored in self.anatomy.kept_elsewhere.of(self.function))
         if found is None or call in kept or not self._only_looks(call):
             return False

@@ -207,10 +207,10 @@ def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     return next((found for found in methods if found is not None), None)
 
 
-def body(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
-    """The function of the project that a call runs, and its file."""
+def body(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> tuple[Anatomy, Scope] | None:
+    """The function of the project that a call runs, and its file; of other files, `asking`, if it may ask a model."""
     callee = anatomy.facts.slots.callee(call)
-    return (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
+    return (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call, asking=asking)
 
 
 def run_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> FoundClass | None:

@@ -8,7 +8,7 @@ from itertools import islice
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, run_elsewhere
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
@@ -130,8 +130,7 @@ class KeptTexts:
         self, anatomy: Anatomy, call: cst.Call, node: cst.CSTNode, names: set[str], hops: int, *, bare: bool
     ) -> bool:
         """Whether what a call runs keeps what it is handed."""
-        callee = anatomy.facts.slots.callee(call)
-        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
+        found = body(anatomy, call)
         if found is None:
             return False
         there, function = found

@@ -157,8 +157,7 @@ class _Search:
         run = self._run_of(one)
         if run is None:
             return one.answers
-        callee = self.anatomy.facts.slots.callee(run)
-        there, runs = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, run) or (None, None)
+        there, runs = body(self.anatomy, run) or (None, None)
         return there is not None and runs is not None and any(
             stored.answers for function in there.calls.reachable(runs) for stored in there.transcript.stored(function)
         )  # fmt: skip
