@@ -21,6 +21,7 @@ from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
@@ -184,7 +185,7 @@ def _is_a_text(source: Source, test: cst.BaseExpression) -> bool | None:
     asks = isinstance(test, cst.Call) and ex.dotted(test.func) == "isinstance" and len(test.args) == 2
     if not asks or not isinstance(test, cst.Call) or source.is_nothing or any(t.part is not None for t in source.texts):
         return None
-    kinds = {part.value for part in walk(test.args[1].value) if isinstance(part, cst.Name)}
+    kinds = names_in(test.args[1].value)
     return "str" in kinds if is_read(test.args[0].value, source.names) and kinds <= _BUILT_IN else None
 
 

@@ -24,6 +24,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, says_only
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
@@ -339,7 +340,7 @@ class Storing:
     def _gives_text(self, function: Scope) -> bool:
         """Whether a function says that it gives a text, or none: what messages are made of is no history."""
         told = self.anatomy.elements.annotation(("return", function))
-        named = {node.value for node in walk(told) if isinstance(node, cst.Name)} if told is not None else set()
+        named = names_in(told) if told is not None else set()
         return "str" in named <= {"str", "None", "Optional"}
 
     def _is_one_message(self, function: Scope, call: cst.Call, names: set[str]) -> bool:

@@ -22,6 +22,7 @@ from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -232,7 +233,7 @@ def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
         targets = ex.targets(statement)
         names = {name for target in targets for name in ex.target_names(target)}
         returned = [n for n in anatomy.module.scope_of[answer].function.nodes if isinstance(n, cst.Return) and n.value]
-        return any(isinstance(n, cst.Name) and n.value in names for r in returned for n in walk(r))
+        return mentions(names, *returned)
     return False
 
 

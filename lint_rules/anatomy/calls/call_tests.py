@@ -7,6 +7,7 @@ import libcst as cst
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import children, walk
@@ -115,7 +116,7 @@ def _is_count(facts: Facts, node: cst.BaseExpression) -> bool:
 
 def is_about_part(module: SourceModule, guard: cst.If) -> bool:
     """`if block.type == "text"` in a loop over the parts of a reply says nothing about the others."""
-    read = {n.value for n in walk(guard.test) if type(n) is cst.Name}
+    read = names_in(guard.test)
     return any(
         isinstance(outer, cst.For) and read & set(ex.target_names(outer.target)) for outer in module.ancestors(guard)
     )

@@ -23,6 +23,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk, walk_scope
 
@@ -180,7 +181,7 @@ class Mending:
 
     @staticmethod
     def _hands_on(call: cst.Call, own: set[str]) -> bool:
-        return any(isinstance(n, cst.Name) and n.value in own for arg in call.args for n in walk(arg.value))
+        return mentions(own, *(arg.value for arg in call.args))
 
     def _looks_for_ids(self, function: Scope) -> bool:
         """`if call["id"] in answered`, `m.tool_call_id not in known`, `calls - answered`: it hangs on pairs."""

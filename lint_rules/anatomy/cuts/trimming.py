@@ -19,6 +19,7 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -214,7 +215,7 @@ class Trimming:
 
 def _runs_out(function: Scope, values: list[cst.BaseExpression]) -> bool:
     """Whether a name in some values is that of a loop which compares how much it has gone through."""
-    names = {n.value for value in values for n in walk(value) if isinstance(n, cst.Name)}
+    names = names_in(*values)
     return any(
         names & set(ex.target_names(loop.target))
         and any(isinstance(n, cst.If) and compares_size(n.test) for n in walk(loop.body))

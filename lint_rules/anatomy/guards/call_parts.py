@@ -11,6 +11,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.walk import walk
 
 
@@ -145,9 +146,7 @@ class CallParts(CallPlaces):
         if base is None or not self._are_arguments(base):
             return None
         names = ex.target_names(node.for_in.target)
-        if len(names) == 2 and names[1] not in {
-            n.value for part in elements(node) for n in walk(part) if isinstance(n, cst.Name)
-        }:
+        if len(names) == 2 and names[1] not in names_in(*elements(node)):
             return Part.FIELDS
         if len(names) == 1 and base is source and not any(isinstance(n, cst.Subscript) for n in walk(node)):
             return Part.FIELDS

@@ -17,6 +17,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax import memo
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -84,7 +85,7 @@ def _hands_to_base(there: Anatomy, method: Scope) -> bool:
         (base := ex.receiver(inner)) is not None
         and ex.dotted(base) in {own, "super()"}
         and body(there, inner) is None
-        and any(isinstance(part, cst.Name) and part.value in given for arg in inner.args for part in walk(arg.value))
+        and mentions(given, *(arg.value for arg in inner.args))
         for inner in method.nodes_of(cst.Call)
     )
 

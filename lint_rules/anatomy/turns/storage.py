@@ -22,6 +22,7 @@ from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
@@ -191,7 +192,7 @@ class Storage:
 
     def _taken_apart(self, call: cst.Call, function: Scope) -> Iterator[cst.BaseExpression]:
         """The values of which a call gets the parts: in a loop, in a comprehension, or as rows made before."""
-        used = {node.value for arg in call.args for node in walk(arg) if isinstance(node, cst.Name)}
+        used = names_in(*call.args)
         for outer in self.module.ancestors(call):
             if outer is function.node:
                 break

@@ -41,6 +41,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import DEEPEST, kept, once
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
@@ -807,7 +808,7 @@ class StoredTurns:
     def _gone_through(self, call: cst.Call) -> cst.For | None:
         """The loop of which a call is handed each element, or what is made of that."""
         loops = (outer for outer in self._module.ancestors(call) if isinstance(outer, cst.For))
-        names = {part.value for arg in call.args for part in walk(arg) if isinstance(part, cst.Name)}
+        names = names_in(*call.args)
         return next((loop for loop in loops if names & names_of_elements(loop)), None)
 
     def _says_role(self, call: cst.Call) -> bool:

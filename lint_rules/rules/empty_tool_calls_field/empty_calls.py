@@ -16,9 +16,9 @@ from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
 
 
 @record
@@ -66,7 +66,7 @@ def _cleaned(anatomy: Anatomy) -> bool:
 
 def _leaves_out(made: cst.DictComp) -> bool:
     """`{key: value for key, value in message.items() if value is not None}`."""
-    asked = {node.value for test in made.for_in.ifs for node in walk(test) if isinstance(node, cst.Name)}
+    asked = names_in(*made.for_in.ifs)
     value, listed = ex.dotted(made.value), made.for_in.iter
     return value in asked and isinstance(listed, cst.Call) and ex.called_name(listed) == "items"
 

@@ -10,6 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -113,7 +114,7 @@ def _asks_more(part: cst.CSTNode) -> bool:
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    return any(isinstance(part, cst.Name) and part.value in names for part in walk(node))
+    return mentions(names, node)
 
 
 # -- what is cut --------------------------------------------------------------------------------------------------

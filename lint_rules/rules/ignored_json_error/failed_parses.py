@@ -16,6 +16,7 @@ from lint_rules.rules.ignored_json_error import outside
 from lint_rules.rules.ignored_json_error.parse_attempts import is_tried_otherwise
 from lint_rules.rules.ignored_json_error.uses import flows_on, is_tested, uses_after
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.walk import walk
@@ -166,7 +167,7 @@ def _is_worked_with(module: SourceModule, use: cst.Name) -> bool:
 
 
 def _read(value: cst.BaseExpression) -> set[str]:
-    return {node.value for node in walk(value) if isinstance(node, cst.Name)}
+    return names_in(value)
 
 
 def _is_read_as_such(anatomy: Anatomy, keys: Collection[str]) -> bool:

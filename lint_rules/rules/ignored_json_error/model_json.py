@@ -23,6 +23,7 @@ from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.elements import counted
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept, once
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
@@ -201,7 +202,7 @@ def _parses(anatomy: Anatomy, function: Scope) -> dict[Point, frozenset[Point]]:
     for call in function.nodes_of(cst.Call):
         if call.args and anatomy.facts.decoder(call) is not None:
             value = call.args[0].value
-            names = sorted({node.value for node in walk(value) if isinstance(node, cst.Name)})
+            names = sorted(names_in(value))
             for point in anatomy.points(function, [call]):
                 bound = tuple(frozenset(anatomy.reaching(function).at(point, name)) for name in names)
                 found.setdefault((ex.called_name(call), ex.source(value, 400), bound), set()).add(point)
@@ -210,7 +211,7 @@ def _parses(anatomy: Anatomy, function: Scope) -> dict[Point, frozenset[Point]]:
 
 def _bound_anew(anatomy: Anatomy, value: cst.BaseExpression, function: Scope) -> list[Point]:
     """Where what a value is read of is bound: another text, from there on."""
-    names = {node.value for node in walk(value) if isinstance(node, cst.Name)}
+    names = names_in(value)
     return [each.point for each in anatomy.reaching(function).definitions if each.name in names]
 
 

@@ -18,6 +18,7 @@ from lint_rules.rules.ignored_json_error import dispatch, outside
 from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import counted
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
@@ -153,15 +154,13 @@ def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop:
     """Whether an `if` between the block and the parse asks what the event is: it may be the one that ends the text."""
     events = set(ex.target_names(loop.target)) if isinstance(loop, cst.For) else set()
     for node in walk(loop.body):
-        if isinstance(node, cst.Assign) and any(
-            isinstance(n, cst.Name) and n.value in events for n in walk(node.value)
-        ):
+        if isinstance(node, cst.Assign) and mentions(events, node.value):
             events.update(name for target in node.targets for name in ex.target_names(target.target))
-    events -= {n.value for n in walk(call.args[0].value) if isinstance(n, cst.Name)}  # what the text is kept in
+    events -= names_in(call.args[0].value)  # what the text is kept in
     for node in anatomy.module.ancestors(call):
         if node is block:
             return False
-        if isinstance(node, cst.If) and any(isinstance(n, cst.Name) and n.value in events for n in walk(node.test)):
+        if isinstance(node, cst.If) and mentions(events, node.test):
             return True
     return False
 
@@ -220,10 +219,7 @@ def _parses(anatomy: Anatomy, calls: Iterable[cst.CSTNode]) -> bool:
 def _varies(loop: cst.For, texts: list[cst.BaseExpression]) -> bool:
     """A loop over repairs: what is parsed is put together anew each time (`text + ending`)."""
     names = set(ex.target_names(loop.target))
-    return any(
-        isinstance(text, cst.BinaryOperation) and any(isinstance(n, cst.Name) and n.value in names for n in walk(text))
-        for text in texts
-    )
+    return any(isinstance(text, cst.BinaryOperation) and mentions(names, text) for text in texts)
 
 
 def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) -> bool:
@@ -232,11 +228,7 @@ def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) ->
     slot = anatomy.facts.slots.of(target)
     if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
         return True
-    return (
-        isinstance(target, cst.Name)
-        and statement.value is not call
-        and any(isinstance(n, cst.Name) and n.value == target.value for n in walk(statement.value))
-    )
+    return isinstance(target, cst.Name) and statement.value is not call and mentions({target.value}, statement.value)
 
 
 def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:

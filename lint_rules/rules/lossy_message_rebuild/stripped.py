@@ -16,6 +16,7 @@ from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -219,7 +220,7 @@ def _calls_in(anatomy: Anatomy, calls: cst.BaseExpression) -> cst.CSTNode | None
 def _is_stored_before(anatomy: Anatomy, node: cst.CSTNode, function: Scope, shows: cst.CSTNode) -> bool:
     """Whether an assistant's text is stored by itself since there is the reply that has the calls."""
     said = [s.node for s in anatomy.transcript.stored(function) if s.role == "assistant" and s.calls is None]
-    names = {part.value for part in walk(shows) if isinstance(part, cst.Name)}
+    names = names_in(shows)
     loops = (outer for outer in anatomy.module.ancestors(node) if isinstance(outer, cst.For))
     taken = (loop for loop in loops if not names.isdisjoint(ex.target_names(loop.target)))
     begun = anatomy.points(function, (*anatomy.calls.llm_calls[function], *taken))

@@ -24,6 +24,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -263,7 +264,7 @@ class RunStates:
         queue: list[cst.CSTNode] = [value] if names else []
         seen = set[str]()
         for here in queue:
-            new = {part.value for part in walk(here) if type(part) is cst.Name} - seen
+            new = names_in(here) - seen
             if not names.isdisjoint(new):
                 return True
             seen |= new
@@ -471,7 +472,7 @@ def _globals_set(anatomy: Anatomy, setter: Scope) -> Iterator[Slot | None]:
     if any(node.value is not None for node in setter.nodes_of(cst.Return)):
         return
     for node in setter.nodes_of(cst.Assign):
-        if any(isinstance(n, cst.Name) and n.value in given for n in walk(node.value)):
+        if mentions(given, node.value):
             slots = (anatomy.facts.slots.of(ex.owner(target)) for target in ex.targets(node))
             yield from (slot for slot in slots if slot is not None and slot[:2] == ("var", anatomy.module.top))
 
@@ -491,7 +492,7 @@ def _read_of_what_is_set(cls: Scope, method: Scope) -> cst.CSTNode | None:
             return None
         if isinstance(statement, cst.Assign) and isinstance(target := statement.targets[0].target, cst.Attribute):
             if isinstance(target.value, cst.Name) and target.value.value == own:
-                if any(isinstance(n, cst.Name) and n.value in given for n in walk(statement.value)):
+                if mentions(given, statement.value):
                     names.add(target.attr.value)
     for other in cls.methods.values():
         if other is method or other.name == "__init__":

@@ -12,8 +12,8 @@ from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.repairs.imports import Reference, reference
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import SourceModule
-from lint_rules.syntax.walk import walk
 
 _Edit = tuple[cst.CSTNode, cst.CSTNode]
 _CONVERTERS = frozenset({"list", "dict", "tuple", "sorted", "deque"})
@@ -69,7 +69,7 @@ def _goes_anywhere(module: SourceModule, copy: Copy) -> bool:
     if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
         return True
     targets = ex.targets(statement)
-    names = {n.value for target in targets for n in walk(target) if isinstance(n, cst.Name)}
+    names = names_in(*targets)
     if not all(isinstance(target, (cst.Name, cst.Tuple, cst.List)) for target in targets):
         return True
     for node in copy.function.nodes:
@@ -82,7 +82,7 @@ def _goes_anywhere(module: SourceModule, copy: Copy) -> bool:
 
 
 def _names(node: cst.CSTNode) -> set[str]:
-    return {inside.value for inside in walk(node) if isinstance(inside, cst.Name)}
+    return names_in(node)
 
 
 def _is_handed_over(module: SourceModule, use: cst.CSTNode, names: set[str]) -> bool:

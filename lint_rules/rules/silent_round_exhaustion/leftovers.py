@@ -20,6 +20,7 @@ from lint_rules.anatomy.rounds.slices import FILLERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -238,7 +239,7 @@ class Leftovers:
         if self.limits.exits.leads_out(value):
             return True
         block = self.module.parent.get(self.module.parent[self.module.statement(value)])
-        tested = {n.value for n in walk(self.loop.node.test) if isinstance(n, cst.Name)} if isinstance(
+        tested = names_in(self.loop.node.test) if isinstance(
             self.loop.node, cst.While
         ) else set[str]()  # fmt: skip
         flags = (n for n in walk(block) if isinstance(n, cst.Assign)) if isinstance(block, cst.IndentedBlock) else ()

@@ -21,6 +21,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.silent_round_exhaustion.leftovers import Leftover, Leftovers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -246,7 +247,7 @@ class _Way:
             return False
         if not isinstance(branch, cst.If):
             return True
-        read = {node.value for node in walk(branch.test) if isinstance(node, cst.Name)}
+        read = names_in(branch.test)
         asks = any(isinstance(node, cst.Call) for node in walk(branch.test))
         return asks or self.module.self_name(self.loop.function) in read or any(map(self._is_touched, read))
 

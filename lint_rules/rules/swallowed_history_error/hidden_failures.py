@@ -19,6 +19,7 @@ from lint_rules.rules.swallowed_history_error.first_values import as_made
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk, walk_scope
@@ -108,7 +109,7 @@ def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transf
 def _is_looked_over(anatomy: Anatomy, transfer: Transfer) -> bool:
     """Whether a loop over many stores reads only parts of each that are no history: titles, for a list of talks."""
     statement, facts = anatomy.module.statement(transfer.node), anatomy.facts
-    named = {node.value for node in walk(transfer.node) if isinstance(node, cst.Name)}
+    named = names_in(transfer.node)
     loops = (outer for outer in anatomy.module.ancestors(transfer.node) if isinstance(outer, cst.For))
     if not any(named.intersection(ex.target_names(loop.target)) for loop in loops):
         return False

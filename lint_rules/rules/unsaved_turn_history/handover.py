@@ -30,6 +30,7 @@ from lint_rules.obligations.late_requests import LateRequests, leaves
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -148,7 +149,7 @@ class _Search:
             if isinstance(outer, cst.For):
                 given = ex.target_names(outer.target)
                 call = ex.inner(outer.iter)
-                if any(isinstance(part, cst.Name) and part.value in given for part in walk(value)):  # type: ignore[arg-type]
+                if mentions(given, value):  # type: ignore[arg-type]
                     return call if isinstance(call, cst.Call) and self.anatomy.turns.reaches_model(call) else None
         return None
 
@@ -232,9 +233,7 @@ class _Search:
         if len(asks) > MOST_REQUESTS:
             return []
         contents = [one.message.content for one in ran if one.message is not None]
-        results = {
-            node.value for value in contents if value is not None for node in walk(value) if type(node) is cst.Name
-        }
+        results = names_in(*(value for value in contents if value is not None))
         names = (
             self.places.derived(function, function.node, grown=True, known=results, others=asks) if results else set()
         )

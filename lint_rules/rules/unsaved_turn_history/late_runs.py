@@ -27,6 +27,7 @@ from lint_rules.obligations.storing import stores_any
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.twins import Unplaced
@@ -132,11 +133,11 @@ class _Search:
         names |= {slot[2] for slot in local if self.lasting.keeps(self.anatomy.aliases.of(slot)) is None}
         caught = [each.name.name for each in function.nodes_of(cst.ExceptHandler) if each.name is not None]
         errors = {name for each in caught for name in ex.target_names(each)}
-        sent = {part.value for arg in run.args for part in walk(arg) if isinstance(part, cst.Name)}
+        sent = names_in(*run.args)
         for node in told:
             if not any(isinstance(outer, cst.ExceptHandler) for outer in self.anatomy.module.ancestors(node)):
                 value = node.value if isinstance(node, cst.Assign) else node
-                read = {part.value for part in walk(value) if isinstance(part, cst.Name)} & given
+                read = names_in(value) & given
                 is_sent = bool(read) and read <= sent  # `talk = run(talk)`: where that fails, it is as it was
                 yield from self._changes(function, read) if is_sent else (node,)
                 continue
@@ -306,7 +307,7 @@ def _goes_through(head: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    return any(isinstance(part, cst.Name) and part.value in names for part in walk(node))
+    return mentions(names, node)
 
 
 def _word(node: cst.CSTNode) -> str | None:
