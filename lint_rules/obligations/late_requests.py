@@ -159,7 +159,7 @@ class LateRequests:
         root = root_object(place)
         made = self._anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
         if root[0] == "return":
-            made = [node.value for node in root[1].nodes_of(cst.Return) if node.value is not None]
+            made = root[1].returned
         new = bool(made) and all(lasting.is_new(value) or self._is_read_out(value) for value in made)
         return not new or self._anatomy.aliases.is_lasting(place, function)
 

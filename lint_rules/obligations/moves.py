@@ -188,7 +188,7 @@ class Moves:
 
     def _gives(self, callee: Scope, owner: Slot) -> bool:
         """Whether a function of this file gives back a list, or a copy of all of it."""
-        returned = [ex.inner(n.value) for n in callee.nodes_of(cst.Return) if n.value is not None]
+        returned = [ex.inner(value) for value in callee.returned]
         slots = self.facts.slots
         return bool(returned) and all(
             any(slots.of(part) == owner for part in (value, *sources(value))) and ex.slice_of(value) is None

@@ -318,7 +318,7 @@ class Storing:
             return Transfer(call, "load", filled)
         if self._is_held(("return", function)) and not self._gives_text(function):
             names = self._places.derived(function, call, put=True)
-            given = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+            given = function.returned
             if any(holds([value], call, names) for value in given) and not self._is_one_message(function, call, names):
                 return Transfer(call, "load", "a history")
         return None

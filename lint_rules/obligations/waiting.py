@@ -137,7 +137,7 @@ def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
     for slot, value in answers.facts.slots.bindings(call, callee):
         if hand.hands_on(value):
             there = InHand(answers.facts, slot, callee.nodes_of(*_BINDINGS))
-            returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
+            returned = callee.returned
             calls = [n for n in callee.nodes_of(cst.Call) if any(there.hands_on(arg.value) for arg in n.args)]
             if calls or any(there.hands_on(value) for value in returned):
                 return False

@@ -105,6 +105,11 @@ class Scope:
         return self._named.get(name, [])
 
     @property
+    def returned(self) -> list[cst.BaseExpression]:
+        """What its `return` statements give back."""
+        return [node.value for node in self.nodes_of(cst.Return) if node.value is not None]
+
+    @property
     def waits(self) -> list[cst.BaseExpression]:
         """Where a coroutine lets others run: its awaits, and what an `async for` goes through and a block enters."""
         found: list[cst.BaseExpression] = [*self.nodes_of(cst.Await)]

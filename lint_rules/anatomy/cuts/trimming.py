@@ -160,7 +160,7 @@ class Trimming:
         made = self.made_of(size, cut.function)
         calls = (node for value in made for node in walk(value) if isinstance(node, cst.Call))
         helpers = [callee for call in calls if (callee := self.facts.slots.callee(call)) is not None]
-        given = ((f, [n.value for n in f.nodes_of(cst.Return) if n.value is not None]) for f in helpers)
+        given = ((f, f.returned) for f in helpers)
         return any(_runs_out(function, values) for function, values in ((cut.function, made), *given))
 
     def made_of(self, node: cst.BaseExpression, function: Scope) -> list[cst.BaseExpression]:

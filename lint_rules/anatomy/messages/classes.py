@@ -424,7 +424,8 @@ def _givers(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[cst.Call]
 def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
     """What a slot is assigned, what a function gives back, what callers hand over, or what loops run over."""
     if slot[0] == "return":
-        return [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
+        function: Scope = slot[1]
+        return function.returned
     given = anatomy.facts.assigned(slot)
     if slot[0] == "member" and not given:
         return _under_key(anatomy, slot[1], slot[2])

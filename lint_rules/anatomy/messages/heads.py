@@ -343,7 +343,7 @@ class Heads:
             self._ends.append((node, way._replace(part=place)))
         run = [callee, *self.module.overriding(callee)] if callee is not None and node not in way.calls else []
         for function in run:
-            whole = (inner.value for inner in function.nodes_of(cst.Return) if inner.value is not None)
+            whole = function.returned
             for value in whole if place is None else parts_given(function, place):
                 yield from self._find(value, way._replace(function=function, calls=(*way.calls, node)))
 
@@ -493,7 +493,7 @@ class Heads:
 
         Alone, or in one place of a tuple.
         """
-        node, returned = head.function.node, [r.value for r in head.function.nodes_of(cst.Return) if r.value]
+        node, returned = head.function.node, head.function.returned
         told = node.returns.annotation if isinstance(node, cst.FunctionDef) and node.returns else None
         place = next((at for value in returned if (at := self._place_in(value, head)) is not None), None)
         if place is not None:
@@ -666,7 +666,7 @@ class Heads:
 def _made_of(anatomy: Anatomy, function: Scope) -> frozenset[Slot]:
     """The parameters that the text is made of which a function gives, without a word that something is missing."""
     heads = Heads(anatomy)
-    given = (node.value for node in function.nodes_of(cst.Return) if node.value is not None)
+    given = function.returned
     made = (slot for value in given for slot in heads.parameters(value, function))
     return frozenset(slot for slot in made if slot[1] is function)
 

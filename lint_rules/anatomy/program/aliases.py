@@ -113,7 +113,7 @@ class Aliases:
         """The place that all a function gives back lives in."""
         if any(ex.dotted(decorator) not in _TRANSPARENT for decorator in decorators(function)):
             return None
-        return self._one([node.value for node in function.nodes_of(cst.Return) if node.value is not None], function)
+        return self._one(function.returned, function)
 
     def _of_parameter(self, slot: Slot) -> Slot | None:
         """The place that all hand over who call it, or begin it in a thread or a task, where all of them are seen."""
@@ -142,10 +142,7 @@ class Aliases:
         place = self.of(slot)
         if self.is_lasting(place, _function_of(place)) or depth > _DEEPEST:
             return [place]
-        if slot[0] == "return":
-            values = [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
-        else:
-            values = self.facts.assigned(slot)
+        values = slot[1].returned if slot[0] == "return" else self.facts.assigned(slot)
         inner = (self._given(part) for value in values for part in ex.alternatives(value))
         found = [p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)]
         return list(dict.fromkeys(found)) or [place]

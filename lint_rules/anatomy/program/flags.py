@@ -312,7 +312,7 @@ def _read(anatomy: Anatomy, asked: cst.BaseExpression, seen: frozenset[Scope] = 
         if ex.reads_place(node):
             slot, getter = anatomy.facts.slots.of(node), anatomy.facts.slots.getter(node)
             if getter is not None and getter not in seen:
-                for given in (node.value for node in getter.nodes_of(cst.Return) if node.value is not None):
+                for given in getter.returned:
                     yield from _read(anatomy, given, seen | {getter})
             if slot is not None:
                 yield slot

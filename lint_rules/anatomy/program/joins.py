@@ -87,7 +87,7 @@ class Joins:
     def ends_in(self, loop: cst.CSTNode, start: Start) -> bool:
         """Whether a loop, which calls the function that starts something, waits for its end, or could: it is given."""
         held, function = self._held(start), self.module.scope_of[start.node].function
-        given = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        given = function.returned
         return any(self._mentions(value, held) or self.module.inside(start.node, value) for value in given) or any(
             self._awaits(node, held) for node in walk(loop) if isinstance(node, (cst.Await, cst.Call))
         )

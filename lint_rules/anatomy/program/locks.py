@@ -99,7 +99,7 @@ class Locks:
     @once(circular=False)
     def gives(self, function: Scope) -> bool:
         """Whether a function gives a lock back: one that is known, or that it makes on the spot."""
-        values = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        values = function.returned
         return any(self._makes_lock(value) or self.lock_of(value) is not None for value in values)
 
     @cached_property

@@ -258,7 +258,7 @@ class _Roots:
 
     def _made(self, maker: Scope) -> list[Scope | None]:
         """The functions that one gives back."""
-        given = [node.value for node in maker.nodes_of(cst.Return) if node.value is not None]
+        given = maker.returned
         return [self.facts.slots.function(value) for value in given]
 
     def _handed_to(self, reference: cst.CSTNode) -> Iterator[cst.Call]:
@@ -398,7 +398,7 @@ class _Roots:
         if slot in self._asked:
             return None
         self._asked.add(slot)
-        given = [node.value for node in callee.nodes_of(cst.Return) if node.value is not None]
+        given = callee.returned
         found = self._first(given)
         self._asked.discard(slot)
         return found

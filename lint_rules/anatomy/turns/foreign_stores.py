@@ -157,7 +157,7 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
     """
     reach = where.calls.may_run(method)
     line = where.module.lineage(method.owner)
-    values = [node.value for node in method.nodes_of(cst.Return) if node.value is not None]
+    values = method.returned
     slots = (where.facts.slots.of(part) for value in values for part in (value, *sources(value)))
     given = [place for slot in slots if slot is not None for place in (slot, where.aliases.of(slot))]
     for kept, writes in _lasting_writes(where, where.module).items():

@@ -99,7 +99,7 @@ class Dicts:
             return _UNKNOWN
         if type(node) is cst.Call and callee is not None:
             inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
-            given = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
+            given = callee.returned
             return _joined(self._spread(value, inside, depth + 1) for value in given) if given else _UNKNOWN
         copied = sources(node)
         if copied:

@@ -224,7 +224,7 @@ class Joins:
             yield from self._wholes(past, 0)
         elif depth < _DEEPEST and (found := self._runs(made, any_call=True)) is not None:
             there, callee = found
-            given = [node.value for node in callee.nodes_of(cst.Return) if node.value is not None]
+            given = callee.returned
             named = [each for value in given for each in (there.facts.values_of(value) or [value])]
             for slot in {slot for each in named for slot, _ in there._begun_by(each, depth + 1)}:
                 yield from self._outside(slot, made, there, callee, 1)
@@ -322,7 +322,7 @@ class Joins:
 
     def _given_back(self, function: Scope, depth: int) -> list[Slot]:
         """The lists of which a function gives back all: as they are, or in one that it has filled with them."""
-        returned = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        returned = function.returned
         return [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
 
     # -- by what is called ------------------------------------------------------------------------------------

@@ -259,7 +259,7 @@ def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     if isinstance(statement, (cst.Assign, cst.AnnAssign)):
         targets = ex.targets(statement)
         names = {name for target in targets for name in ex.target_names(target)}
-    for given in (node.value for node in function.nodes_of(cst.Return) if node.value is not None):
+    for given in function.returned:
         for whole in [e.value for e in given.elements] if isinstance(given, cst.Tuple) else [given]:
             for part in (each for one in ex.alternatives(whole) for each in (one, *sources(one))):
                 if part is call or (isinstance(part, cst.Name) and part.value in names):
