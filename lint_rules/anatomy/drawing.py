@@ -213,8 +213,8 @@ class _Round:
     def _snapshots(self) -> list[cst.BaseExpression]:
         """The copies or views of a history that are sent."""
         sent = self._sent
-        slot = self.facts.slots.of(sent) if sent is not None else None
-        values = [sent, *(self.facts.assigned(slot) if slot is not None else ())] if sent is not None else []
+        slot = self.facts.slots.of(sent)
+        values = [sent, *self.facts.assigned(slot)] if sent is not None else []
         views = Views(self.anatomy)
         return [value for value in values if views.made_of(value) is not None]
 
@@ -224,7 +224,7 @@ class _Round:
         views = Views(self.anatomy)
         made = [views.made_of(value) for value in self._snapshots]
         found = [origin[0] for origin in made if origin is not None]
-        sent = self.facts.slots.of(self._sent) if self._sent is not None else None
+        sent = self.facts.slots.of(self._sent)
         found += [sent] if sent is not None else []
         found += [
             stored.slot
@@ -429,7 +429,7 @@ class _Round:
         if node is target:
             return True
         wanted = self.module.scope_of[target].function
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         return callee is not None and wanted in self.graph.reachable(callee)
 
     # -- findings ---------------------------------------------------------------------------------------------

@@ -227,7 +227,7 @@ class Again:
         if not isinstance(outer, cst.Expr):
             return False
         base = ex.receiver(call)
-        own = self.anatomy.facts.slots.of(base) if base is not None else None
+        own = self.anatomy.facts.slots.of(base)
         return (own is not None and own == root_object(slot)) or (
             slot[0] == "outside" and slot[1] in self.anatomy.resources.of(call).names
         )

@@ -388,7 +388,7 @@ def is_text(anatomy: Anatomy, value: cst.BaseExpression, error: str | None, dept
             return is_text(anatomy, base, error, depth)
         return ex.dotted(value.func) in {"str", "repr"} and any(ex.dotted(a.value) == error for a in value.args)
     slot = anatomy.facts.slots.of(value) if isinstance(value, (cst.Name, cst.Attribute)) and depth < 2 else None
-    made = anatomy.facts.assigned(slot) if slot is not None else []
+    made = anatomy.facts.assigned(slot)
     return bool(made) and all(is_text(anatomy, each, error, depth + 1) for each in made)
 
 

@@ -61,9 +61,9 @@ class LateRequests:
         slots = there.facts.slots
         found: list[tuple[cst.CSTNode, Slot | None]] = []
         for one in there.transcript.stored(function):
-            base = ex.receiver(one.node) if isinstance(one.node, cst.Call) else None
+            base = ex.receiver(one.node)
             if one.answers:
-                found.append((one.node, one.slot or (slots.of(base) if base is not None else None)))
+                found.append((one.node, one.slot or slots.of(base)))
         found += [(call, None) for call in executions(there.facts, there.transcript, function)]
         known = {node for node, _ in found}
         found += [
@@ -166,7 +166,7 @@ class LateRequests:
     def _is_read_out(self, value: cst.BaseExpression) -> bool:
         """Whether a function of the project gives what it has read in rows, and no list of its own that has them."""
         call = ex.inner(value)
-        found = body(self._anatomy, call) if isinstance(call, cst.Call) else None
+        found = body(self._anatomy, call)
         if found is None or not self._anatomy.resources.of(call).read:  # type: ignore[arg-type]
             return False
         aliases = found[0].aliases
@@ -187,7 +187,7 @@ class LateRequests:
         for node in function.nodes_of(cst.Call) if known else ():
             if any(reads(arg.value, names) for arg in node.args) and _may_keep(there, node):
                 root = _root(node)
-                place = there.facts.slots.of(root) if root is not None else None
+                place = there.facts.slots.of(root)
                 seen = seen_from(self._anatomy, call, there, function, place) if place is not None else None
                 is_global = root is None or (place is not None and place[1] is there.module.top)
                 keeps += [node] if is_global or (seen is not None and self.may_last(seen, caller)) else []
@@ -232,7 +232,7 @@ class LateRequests:
 def _may_keep(there: Anatomy, call: cst.Call) -> bool:
     """Whether a call may keep what it is handed: one of an object that the function was handed, if nobody knows it."""
     root, touched = _root(call), there.resources.of(call)
-    place = there.facts.slots.of(root) if root is not None else None
+    place = there.facts.slots.of(root)
     unknown = place is not None and is_parameter(place) and body(there, call) is None
     return there.keeps(call) or bool(touched.made or touched.put) or (unknown and there.module.is_statement(call))
 
@@ -264,7 +264,7 @@ def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, s
         return moved(slot, root, place) if place is not None else None
     if root[0] != "attr" or there is inner:
         return slot if root[0] == "attr" or root[1] is inner.module.top else None
-    place = there.facts.slots.of(base) if base is not None else None
+    place = there.facts.slots.of(base)
     return as_part_of(slot, place) if place is not None else None
 
 

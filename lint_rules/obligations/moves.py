@@ -79,7 +79,7 @@ class Moves:
         write = stored.write
         if write is None or write.value is None or write.node is stored.node:
             return write.value if write is not None else None
-        callee = self.facts.slots.callee(stored.node) if isinstance(stored.node, cst.Call) else None
+        callee = self.facts.slots.callee(stored.node)
         if callee is None or not isinstance(stored.node, cst.Call) or write.function is not callee:
             return None
         given = dict(self.facts.slots.bindings(stored.node, callee))
@@ -101,7 +101,7 @@ class Moves:
         """A method that adds messages to what its object keeps: known by its body, or by its verb alone."""
         base = ex.receiver(call)
         given = call.args[-1].value if call.args else None
-        target = self.facts.slots.of(base) if base is not None else None
+        target = self.facts.slots.of(base)
         if target is None or given is None:
             return None
         loop = self._loop_over(given, call)
@@ -161,7 +161,7 @@ class Moves:
         if callee is not None:
             return self._gives(callee, move.target)
         base = ex.receiver(call)
-        keeper = self.facts.slots.of(base) if base is not None else None
+        keeper = self.facts.slots.of(base)
         is_part = keeper != move.target  # `thread.log.rows` of what `thread.read()` gives
         if keeper is None or self._takes(call) or keeper not in whole_of(move.target):
             return False

@@ -126,10 +126,7 @@ class OpenEnds:
         """Whether a test is about the history, or about what was marked on the way: `if len(h) > n`, `if stored`."""
         facts = self.anatomy.facts
         slots = {facts.slots.of(node) for node in walk_scope(test) if isinstance(node, cst.BaseExpression)} - {None}
-        return any(
-            slot in self.histories or any(map(_is_mark, facts.assigned(slot)))  # type: ignore[arg-type]
-            for slot in slots
-        )
+        return any(slot in self.histories or any(map(_is_mark, facts.assigned(slot))) for slot in slots)
 
     def _drops_the_newest(self, call: cst.Call) -> bool:
         """Whether a function of this file takes the last messages away: the calls go with the results they have got."""

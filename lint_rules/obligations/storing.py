@@ -398,7 +398,7 @@ class Storing:
 
     def _is_notice(self, node: cst.BaseExpression, slot: Slot | None) -> bool:
         """A system message alone: what a program notes for itself, no part of what was said."""
-        made = [node, *(self.anatomy.facts.assigned(slot) if slot is not None else ())]
+        made = [node, *self.anatomy.facts.assigned(slot)]
         roles = [ex.text(items["role"]) for items in map(ex.dict_items, made) if "role" in items]
         return bool(roles) and set(roles) == {"system"}
 

@@ -131,7 +131,7 @@ def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
     """`return self.ask_user(call)`, where that function of the file neither answers the call nor gives it back."""
     node = point.statement
     call = ex.inner(node.value) if isinstance(node, cst.Return) and node.value is not None else None
-    callee = answers.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+    callee = answers.facts.slots.callee(call)
     if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
         return False
     for slot, value in answers.facts.slots.bindings(call, callee):

@@ -152,7 +152,7 @@ def _stored_calls(anatomy: Anatomy) -> Iterator[cst.Call]:
         if write.value is None:
             continue
         slot = anatomy.facts.slots.of(write.value)
-        values = [write.value, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+        values = [write.value, *anatomy.facts.assigned(slot)]
         for value in values:
             for node in walk(value):
                 if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "tool_calls":

@@ -193,9 +193,9 @@ def owner(node: cst.BaseExpression) -> cst.BaseExpression:
     return node
 
 
-def receiver(call: cst.Call) -> cst.BaseExpression | None:
-    """`a.b` in `a.b.append(x)`, None for a plain function call."""
-    func = call.func
+def receiver(call: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """`a.b` in `a.b.append(x)`, None for a plain function call, and for what is no call."""
+    func = call.func if type(call) is cst.Call else None
     return func.value if type(func) is cst.Attribute else None
 
 

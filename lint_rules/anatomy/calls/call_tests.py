@@ -32,7 +32,7 @@ def speaks_of_calls(facts: Facts, test: cst.BaseExpression) -> bool:
             if any(kind in kinds for kind in _KINDS):
                 return True
             slot = facts.slots.of(node)  # type: ignore[arg-type]
-            if any(_mentions_calls(facts, value) for value in (facts.assigned(slot) if slot is not None else ())):
+            if any(_mentions_calls(facts, value) for value in facts.assigned(slot)):
                 return True
     return False
 
@@ -156,5 +156,5 @@ def tells_calls(facts: Facts, test: cst.BaseExpression) -> bool:
 def _is_content(facts: Facts, node: cst.BaseExpression) -> bool:
     """`reply.content`, or a name for it."""
     slot = facts.slots.of(node) if type(node) is cst.Name else None
-    values = [node, *(facts.assigned(slot) if slot is not None else ())]
+    values = [node, *facts.assigned(slot)]
     return any((ex.member(ex.inner(value)) or (node, ""))[1] in _CONTENTS for value in values)

@@ -277,7 +277,7 @@ class ToldByReply:
         given = self.anatomy.module.parent[name]
         call = self.anatomy.module.parent[given] if isinstance(given, cst.Arg) else None
         base = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) == "append" else None
-        slot = self.anatomy.facts.slots.of(base) if base is not None else None
+        slot = self.anatomy.facts.slots.of(base)
         return (
             slot is not None
             and slot[:2] == ("var", self.function)
@@ -304,7 +304,7 @@ class ToldByReply:
 
     def _only_puts(self, store: cst.CSTNode) -> bool:
         """Whether what stores a reply gives its calls to lists, and to nobody else."""
-        callee = self.anatomy.facts.slots.callee(store) if isinstance(store, cst.Call) else None
+        callee = self.anatomy.facts.slots.callee(store)
         return callee is None or (isinstance(store, cst.Call) and self._only_looks(store, GROWERS))
 
     def _only_looks(self, call: cst.Call, besides: frozenset[str] = frozenset()) -> bool:

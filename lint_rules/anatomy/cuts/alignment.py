@@ -170,7 +170,7 @@ class Alignment:
         """The function of this file that is asked about what is handed to it."""
         arg = self.module.parent[subject]
         call = self.module.parent[arg] if isinstance(arg, cst.Arg) else None
-        return self.slots.callee(call) if isinstance(call, cst.Call) else None
+        return self.slots.callee(call)
 
     def _is_element(self, node: cst.BaseExpression, function: Scope, lists: set[Slot]) -> bool:
         """Whether a message is taken from one of the lists: `h[0]`, a loop variable, a name for one of these."""
@@ -293,7 +293,7 @@ class Alignment:
                 changed.update(self._names(node.target))
             elif isinstance(node, cst.Call) and ex.called_name(node) in _CHANGES and not self._puts_new(node):
                 base = ex.receiver(node)
-                changed.add(self.slots.of(base) if base is not None else None)
+                changed.add(self.slots.of(base))
             elif isinstance(node, cst.Return) and node.value is not None:
                 changed.update(self.contents.lists_in(node.value))
             if changed & decisive:

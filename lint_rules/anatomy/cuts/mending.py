@@ -227,7 +227,7 @@ class Mending:
     def _is_id(self, node: cst.BaseExpression) -> bool:
         """The id of a call or of a result, or a name for one."""
         slot = self.slots.of(node) if type(node) is cst.Name else None
-        values = [node, *(self.anatomy.facts.assigned(slot) if slot is not None else ())]
+        values = [node, *self.anatomy.facts.assigned(slot)]
         return any(
             (pair := ex.member(part)) is not None and pair[1] in IDS
             for value in values

@@ -88,7 +88,7 @@ class Trimming:
 
     def _counts_what_it_put(self, cut: Cut) -> bool:
         """`new = 0`, `new += 1; h.append(m)`, `return h[-new:]`: what the function has put there, and no more."""
-        size, base = (self.facts.slots.of(node) if node is not None else None for node in (cut.size, cut.base))
+        size, base = (self.facts.slots.of(node) for node in (cut.size, cut.base))
         if size is None or base is None or any(ex.integer(value) != 0 for value in self.facts.assigned(size)):
             return False
         more = [node for node in cut.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == size]
@@ -104,7 +104,7 @@ class Trimming:
         if not isinstance(whole, cst.BinaryOperation) or whole.right is not cut.node or cut.size is None:
             return False
         slot = self.facts.slots.of(whole.left)
-        made = [whole.left, *(self.facts.assigned(slot) if slot is not None else ())]
+        made = [whole.left, *self.facts.assigned(slot)]
         if any(isinstance(v, cst.ListComp) and not v.for_in.ifs and self._is_front(v.for_in.iter, cut) for v in made):
             return True
         for put in self.facts.put(slot) if slot is not None else ():

@@ -184,7 +184,7 @@ class Guards:
             return (at, node.value) if slot is not None and slot in self.signatures.puts else None
         if isinstance(node, cst.Name):
             slot = self.facts.slots.of(node)
-            values = self.facts.assigned(slot) if slot is not None else []
+            values = self.facts.assigned(slot)
             found = [
                 counted for value in values if not isinstance(value, cst.Name) and (counted := self._counted(value))
             ]

@@ -64,7 +64,7 @@ def _part(anatomy: Anatomy, node: cst.BaseExpression) -> Part | None:
     if isinstance(node, cst.ListComp):
         return _filtered(node, whole)
     slot = anatomy.facts.slots.of(node)
-    for value in anatomy.facts.assigned(slot) if slot is not None else ():
+    for value in anatomy.facts.assigned(slot):
         if isinstance(value, cst.ListComp):
             return _filtered(value, whole)
         if isinstance(value, cst.List) and not value.elements and slot is not None:

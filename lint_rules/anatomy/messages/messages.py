@@ -145,7 +145,7 @@ class Messages:
                         yield from self._elements(given.value, inside, depth + 1)
             elif type(node) is cst.Name:
                 slot = self.facts.slots.of(node)
-                for value in self.facts.assigned(slot) if slot is not None else ():
+                for value in self.facts.assigned(slot):
                     if type(value) is not cst.Name:
                         yield from self._elements(value, arguments, depth + 1)
                 grown = self.facts.appended(slot) if slot is not None else ()
@@ -440,7 +440,7 @@ class Messages:
         """The elements of a content, or what the names in it stand for."""
         for part, _ in self._elements(content, {}, 0):
             slot = self.facts.slots.of(part) if type(part) is cst.Name else None
-            values = self.facts.assigned(slot) if slot is not None else []
+            values = self.facts.assigned(slot)
             shown = [value for value in map(ex.inner, values) if ex.is_dict(value) or len(values) == 1]
             yield from shown or [part]
 

@@ -105,11 +105,11 @@ def runs(anatomy: Anatomy, result: cst.BaseExpression) -> Iterator[cst.Call]:
     """The calls that a result comes from, also those that a task runs: `task.result()`."""
     slots = anatomy.facts.slots
     slot = slots.of(result)
-    for call in _calls((result, *(anatomy.facts.assigned(slot) if slot is not None else ()))):
+    for call in _calls((result, *anatomy.facts.assigned(slot))):
         yield call
         base = ex.receiver(call) if ex.called_name(call) == "result" and not call.args else None
-        task = slots.of(base) if base is not None else None
-        for started in _calls(anatomy.facts.assigned(task) if task is not None else ()):
+        task = slots.of(base)
+        for started in _calls(anatomy.facts.assigned(task)):
             yield from _calls(ex.positional(started)[:1])
 
 

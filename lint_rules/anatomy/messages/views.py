@@ -86,7 +86,7 @@ class Views:
 
     def _handed_through(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
         """The history that a function of this file gets and gives back, whole or in part."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         for slot, value in self.facts.slots.bindings(node, callee) if callee is not None else ():  # type: ignore[arg-type]
             returned = callee.returned  # type: ignore[union-attr]
             parts = [_bare(part) for whole in returned for part in ex.alternatives(whole)]

@@ -103,7 +103,7 @@ class Aliases:
                 each: cst.BaseExpression | None = loop.iter
                 while isinstance(each, cst.Call):
                     each = each.args[0].value if each.args else ex.receiver(each)
-                base = self.slots.of(each) if each is not None else None
+                base = self.slots.of(each)
                 place = self.of(base) if base is not None else None
                 if place is not None and self.is_lasting(place, slot[1]):
                     return ("item", place)

@@ -100,7 +100,7 @@ class Behind:
         places = {aliases.of(slot) for slot in held if slot is not None}
         for node in self.anatomy.module.nodes_of(cst.Call):
             base = ex.receiver(node) if ex.called_name(node) == "cancel" else None
-            slot = slots.of(base) if base is not None else None
+            slot = slots.of(base)
             if slot is not None and aliases.of(slot) in places and self._may_begin_anew(node):
                 return True
         return False
@@ -147,7 +147,7 @@ class Behind:
             outer = self.anatomy.transcript.seen_from(site.node, slot)
             if own is not None and slot == slots.parameter(self.function, own):
                 owner = ex.receiver(site.node)
-                outer = slots.of(owner) if owner is not None else None
+                outer = slots.of(owner)
             if outer is not None:
                 yield Behind(self.anatomy, site.node, site.caller, self._depth + 1), outer
 
@@ -230,7 +230,7 @@ class Behind:
         """Whether the handler does something to it: cuts, empties, replaces it."""
         root = root_object(slot)
         for node in walk_scope(handler.body):
-            base = ex.receiver(node) if isinstance(node, cst.Call) else None
+            base = ex.receiver(node)
             changed = [base] if base is not None else [target for target, _ in _bound(node)]
             changed += [node.target] if isinstance(node, cst.Del) else []
             slots = (self.anatomy.facts.slots.of(_whole(part)) for part in changed)

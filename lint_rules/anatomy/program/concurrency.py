@@ -221,7 +221,7 @@ def _begun(graph: CallGraph) -> Iterator[Begun]:
 def _in_processes(graph: CallGraph, call: cst.Call) -> bool:
     """A start in another process: it shares no memory."""
     base = ex.receiver(call)
-    slot = graph.facts.slots.of(base) if base is not None else None
+    slot = graph.facts.slots.of(base)
     if slot is None:
         return "Process" in ex.called_name(call)
     made = [*graph.facts.assigned(slot), *graph.facts.entered(slot)]

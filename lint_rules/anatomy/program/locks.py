@@ -135,7 +135,7 @@ class Locks:
 
     def is_chosen(self, node: cst.CSTNode, function: Scope) -> bool:
         """`if the_lock_is_ours: write()`, `else:` take it and write: a test decides, and says that both are meant."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         for branch in self.module.ancestors(node) if callee is not None else ():
             if isinstance(branch, cst.If) and branch.orelse is not None:
                 within = self.module.inside(node, branch.orelse)
@@ -161,7 +161,7 @@ class Locks:
         lock = self.lock_of(item)
         if lock is not None and lock[0] != "return":
             return (lock,)
-        callee = self.facts.slots.callee(item) if isinstance(item, cst.Call) else None
+        callee = self.facts.slots.callee(item)
         if callee is not None:  # a context manager of this file that yields while it holds a lock
             yields = [n for n in callee.nodes if isinstance(n, cst.Yield)]
             held = tuple(held for node in yields[:1] for held in self.around(node, callee))
@@ -250,7 +250,7 @@ class Locks:
     def _run_by(self, reference: cst.BaseExpression) -> cst.Call | None:
         """The call that a function is passed to, and that has run it when it is over: `await self.stage(self.load)`."""
         call = self.module.parent[self.module.parent[reference]]
-        callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = self.facts.slots.callee(call)
         if not isinstance(call, cst.Call) or callee is None or callee.kind != "function":
             return None
         if callee.is_async and not isinstance(self.module.parent[call], cst.Await):

@@ -112,7 +112,7 @@ def is_executor(facts: Facts, call: cst.Call) -> bool:
     Source: Python documentation, `concurrent.futures`, `multiprocessing.pool`.
     """
     base = ex.receiver(call)
-    slot = facts.slots.of(base) if base is not None else None
+    slot = facts.slots.of(base)
     made = [*facts.assigned(slot), *facts.entered(slot)] if slot is not None else []
     names = [ex.called_name(value) for value in made if isinstance(value, cst.Call)]
     if names:

@@ -242,7 +242,7 @@ def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExp
     if model is None:
         return None
     slot = anatomy.facts.slots.of(model)
-    made = [model, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    made = [model, *anatomy.facts.assigned(slot)]
     for value in made:
         value = ex.inner(value)
         if isinstance(value, cst.Call) and ex.called_name(value) == "bind_tools" and value.args:
@@ -255,7 +255,7 @@ def _forbidden(anatomy: Anatomy, call: cst.Call) -> bool:
     choices = [choice for keyword in _CHOICES if (choice := ex.argument(call, keyword)) is not None]
     for arg in call.args if not choices else ():
         slot = anatomy.facts.slots.of(arg.value) if arg.star == "**" else None
-        shown = [arg.value, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+        shown = [arg.value, *anatomy.facts.assigned(slot)]
         parts = [ex.dict_items(value) for value in shown]
         parts += [anatomy.facts.members(slot)] if slot is not None else []
         choices += [items[keyword] for items in parts for keyword in _CHOICES if keyword in items]
@@ -274,7 +274,7 @@ def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
     if any(param.name.value == tools.value and param.default is not None for param in parameters(owner)):
         return not _given(anatomy, owner, tools.value)
     slot = anatomy.facts.slots.of(tools)
-    values = anatomy.facts.assigned(slot) if slot is not None else []
+    values = anatomy.facts.assigned(slot)
     return any(handlers.is_neutral(v) and not isinstance(v, (cst.List, cst.Tuple)) for v in values) or any(
         len(list(ex.alternatives(v))) > 1 for v in values
     )
@@ -293,12 +293,12 @@ def _given(anatomy: Anatomy, function: Scope, name: str) -> bool:
 def _are_functions(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
     """Whether the schemas of functions can be seen."""
     slot = anatomy.facts.slots.of(tools)
-    lists = [tools, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    lists = [tools, *anatomy.facts.assigned(slot)]
     elements = [e.value for found in lists if isinstance(found, cst.List) for e in found.elements]
     return bool(elements) and all(_is_schema(anatomy, element) for element in elements)
 
 
 def _is_schema(anatomy: Anatomy, element: cst.BaseExpression) -> bool:
     slot = anatomy.facts.slots.of(element)
-    made = [element, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    made = [element, *anatomy.facts.assigned(slot)]
     return any(ex.dict_items(value).keys() & _SCHEMAS for value in made)

@@ -186,7 +186,7 @@ class _Served:
         seen: set[Slot] = set()
         for node in self.module.nodes_of(cst.Call):
             base = ex.receiver(node)
-            named = self.facts.slots.of(base) if base is not None else None
+            named = self.facts.slots.of(base)
             slot = self.anatomy.aliases.of(named) if named is not None else None
             made = self._made_at(slot) if slot is not None and slot not in seen else None
             if slot is None or made is None:
@@ -268,7 +268,7 @@ class _Served:
                 if holder not in seen:
                     seen.add(holder)
                     name, base = describe(holder[1]), ex.receiver(call)
-                    here = self.facts.slots.of(base) if base is not None else None
+                    here = self.facts.slots.of(base)
                     told = how == "global" and self._is_told_there(where, call, caller)
                     yield CommonHistory(how, call, name, grown, where, evidence, serving, history, here, told=told)
 
@@ -277,7 +277,7 @@ class _Served:
         for there, history, write in grown_there(self.anatomy, call, caller):
             yield "global", (there, history), (there, write.node, write.evidence, history)
         base = ex.receiver(call)
-        slot = self.facts.slots.of(base) if base is not None else None
+        slot = self.facts.slots.of(base)
         holder = self._holder(base) if base is not None else None
         if slot is None or holder is None or self._reset_before(slot, call, caller):
             return
@@ -322,7 +322,7 @@ class _Served:
                 named = any(self.facts.slots.of(target) == slot for target in ex.targets(other))
                 return named and self._holder(other.value) is None
             base, callee = ex.receiver(other), self.facts.slots.callee(other)
-            named_by = self.facts.slots.of(base) if base is not None else None
+            named_by = self.facts.slots.of(base)
             if named_by is None or slot not in {named_by, self.anatomy.aliases.of(named_by)}:
                 return False
             methods = [
@@ -481,7 +481,7 @@ def _grown_through_self(anatomy: Anatomy, slot: Slot) -> HistoryWrite | None:
 
 def _through_object(anatomy: Anatomy, write: HistoryWrite) -> bool:
     """Not `cls.messages` or `Agent.messages`, which say that the list belongs to the class."""
-    base = ex.receiver(write.node) if isinstance(write.node, cst.Call) else None
+    base = ex.receiver(write.node)
     owner = base.value if isinstance(base, cst.Attribute) else None
     return (
         isinstance(owner, cst.Name)

@@ -47,7 +47,7 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
     `depth` says through how many files it was followed.
     """
     base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     if anatomy.facts.slots.callee(call) is not None:
         return None
     if slot is None or base is None:
@@ -68,7 +68,7 @@ def kept_by_package(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store 
     what it gets, else it gives what is kept: whether that is a history, those know who ask with it.
     """
     base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     place = _outlasting(anatomy, slot, function) if slot is not None else None
     if place is None or slot in anatomy.writes.by_slot or anatomy.facts.slots.callee(call) is not None:
         return None  # a list, or a method of this file
@@ -108,7 +108,7 @@ def seen_from(anatomy: Anatomy, call: cst.Call, function: Scope, slot: Slot) -> 
     `slot` is its attribute there.
     """
     base = ex.receiver(call)
-    here = anatomy.facts.slots.of(base) if base is not None else None
+    here = anatomy.facts.slots.of(base)
     if here is None or base is None:
         return None
     own = own_class(anatomy, base)

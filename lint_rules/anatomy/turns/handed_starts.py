@@ -130,7 +130,7 @@ def _places(anatomy: Anatomy, outer: cst.CSTNode, reference: cst.CSTNode) -> Ite
             )
     for target in ex.targets(outer) if isinstance(outer, cst.Assign) and outer.value is reference else ():
         base = target.value if isinstance(target, cst.Attribute) else None
-        slot, held = slots.of(target), slots.of(base) if base is not None else None
+        slot, held = slots.of(target), slots.of(base)
         if slot is not None and slot[0] == "attr":
             yield anatomy, slot
         elif held is not None and isinstance(target, cst.Attribute):

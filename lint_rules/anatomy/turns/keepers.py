@@ -30,7 +30,7 @@ class Keepers:
     def keeper(self, call: cst.Call) -> Slot | None:
         """Where the object lives whose method is called."""
         base = ex.receiver(call)
-        return self._anatomy.facts.slots.of(base) if base is not None else None
+        return self._anatomy.facts.slots.of(base)
 
     def role(self, call: cst.Call, keeper: Slot) -> Role | None:
         """What a method does to the history its object keeps: gives a copy, replaces it, or adds to it.
@@ -175,7 +175,7 @@ def gives_history(anatomy: Anatomy, call: cst.Call) -> bool:
         return True
     outer = anatomy.module.parent[call]
     while isinstance(outer, _AROUND):
-        base = ex.receiver(outer) if isinstance(outer, cst.Call) else None
+        base = ex.receiver(outer)
         known = [part for part in (outer, base) if isinstance(part, cst.BaseExpression)]
         if any(facts.is_kind(part, Kind.HISTORY) for part in known):
             return True

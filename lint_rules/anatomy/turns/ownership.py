@@ -223,7 +223,7 @@ class Ownership:
     def _making(self, node: cst.BaseExpression, function: Scope, depth: int) -> Iterator[cst.Call]:
         """The calls that make what an expression stands for, also in a function that gives it."""
         for part in ex.alternatives(node) if depth <= _DEEPEST else ():
-            callee = self.facts.slots.callee(part) if isinstance(part, cst.Call) else None
+            callee = self.facts.slots.callee(part)
             slot = self.facts.slots.of(part) if isinstance(part, cst.Name) else None
             if isinstance(part, cst.Call) and self.facts.slots.constructed(part) is None and callee is not None:
                 yield from self._given_by(callee, depth)
@@ -317,7 +317,7 @@ def _is_key(anatomy: Anatomy, slot: Slot) -> bool:
             return True
         if isinstance(outer, cst.Arg):
             call = module.parent[outer]
-            callee = slots.callee(call) if isinstance(call, cst.Call) else None
+            callee = slots.callee(call)
             if callee is None and isinstance(call, cst.Call) and ex.called_name(call) in {"get", "setdefault"}:
                 return True
             bound = slots.bindings(call, callee) if callee is not None and isinstance(call, cst.Call) else ()

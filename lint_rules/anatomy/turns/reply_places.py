@@ -150,7 +150,7 @@ class ReplyPlaces:
 
     def _tuples(self, value: cst.CSTNode) -> list[Sequence[cst.BaseElement]]:
         """What the function that a call runs gives back in tuples; not where it handles an error."""
-        found = body(self.anatomy, value) if isinstance(value, cst.Call) else None
+        found = body(self.anatomy, value)
         if found is None:
             return []
         there, callee = found
@@ -255,7 +255,7 @@ class ReplyPlaces:
 
     def _pieces(self, node: cst.Call, base: cst.BaseExpression | None) -> bool:
         """A local list that pieces of the reply are put into is no store, nor is one that gets lost."""
-        slot = self.anatomy.facts.slots.of(base) if base is not None else None
+        slot = self.anatomy.facts.slots.of(base)
         if slot is None or slot[0] != "var" or slot[1] is self.anatomy.module.top:
             return False
         if slot[2] in _collectors(self.anatomy, slot[1]) and not self.anatomy.resources.brings_out(node):
@@ -432,7 +432,7 @@ class ReplyPlaces:
 def _stripped(value: cst.CSTNode) -> cst.CSTNode:
     """`text` of `text.strip()`."""
     is_strip = isinstance(value, cst.Call) and not value.args and ex.called_name(value) == "strip"
-    return (ex.receiver(value) if is_strip else None) or value  # type: ignore[arg-type]
+    return (ex.receiver(value) if is_strip else None) or value
 
 
 def _is_sought(value: cst.CSTNode) -> bool:

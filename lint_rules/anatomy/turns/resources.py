@@ -249,7 +249,7 @@ def _filled(anatomy: Anatomy, here: Scope) -> Iterator[str]:
         target, value = node.targets[0].target, ex.inner(node.value)
         given = isinstance(value, cst.Name) and value.value in parameter_names(here)
         row = anatomy.facts.slots.of(target.value) if given and isinstance(target, cst.Attribute) else None
-        for loaded in anatomy.facts.assigned(row) if row is not None else ():
+        for loaded in anatomy.facts.assigned(row):
             call = ex.inner(loaded)
             if isinstance(call, cst.Call):
                 yield from (name for name in _handed(anatomy, call).read if name[:1].isupper())
@@ -271,7 +271,7 @@ def lasting_places(
             values = anatomy.facts.assigned(slot)
         if not values and holding is not None and isinstance(node, cst.BaseExpression):
             there, slot = anatomy.imported_value(ex.dotted(node) or "") or (anatomy, None)
-            values = there.facts.assigned(slot) if slot is not None else []
+            values = there.facts.assigned(slot)
         if slot is not None and (values if holding is None else any(holding(there, value) for value in values)):
             yield f"{there.module.path} {slot[2]}"
 

@@ -425,7 +425,7 @@ class StoredTurns:
                 return place
         if ex.called_name(call) not in ASKING | CONFIGURED | _RUNS or base is None:
             return None
-        made = [base] if isinstance(base, cst.Call) else self._facts.assigned(slot) if slot is not None else []
+        made = [base] if isinstance(base, cst.Call) else self._facts.assigned(slot)
         given = (arg.value for value in made if isinstance(inner := ex.inner(value), cst.Call) for arg in inner.args)
         places = (self._lasting(value, function) for value in given)
         kept = (place for place in places if place is not None and self._holds_session(place))
@@ -473,7 +473,7 @@ class StoredTurns:
         """How a call is written, and what it is of the class that makes its object: `Runner.run_async`."""
         yield ex.dotted(call.func) or ""
         base = ex.receiver(call)
-        slot = self._facts.slots.of(base) if base is not None else None
+        slot = self._facts.slots.of(base)
         places = self._anatomy.aliases.may_be(slot) if slot is not None else []
         for made in (ex.inner(value) for place in places for value in self._facts.assigned(place)):
             if isinstance(made, cst.Call):
@@ -574,7 +574,7 @@ class StoredTurns:
         names = self._places.derived(function, ask, grown=True) | {*self._put_into(ask, past), *self._filled(ask)}
         for node in function.nodes_of(cst.Expr):
             call = ex.inner(node.value)
-            root = ex.receiver(call) if isinstance(call, cst.Call) else None
+            root = ex.receiver(call)
             while isinstance(root, (cst.Attribute, cst.Subscript)):
                 root = root.value
             if isinstance(call, cst.Call) and isinstance(root, cst.Name) and root.value in past:

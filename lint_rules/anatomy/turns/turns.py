@@ -622,7 +622,7 @@ class Turns:
     def lets_go(self, awaited: cst.CSTNode) -> bool:
         """Whether the event loop may go on while something is awaited: not a coroutine that never waits itself."""
         call = ex.inner(awaited) if isinstance(awaited, cst.BaseExpression) else awaited
-        found = body(self.anatomy, call) if isinstance(call, cst.Call) else None
+        found = body(self.anatomy, call)
         return found is None or found[0].turns.pauses(found[1])
 
     @once(circular=True)
@@ -652,7 +652,7 @@ class Turns:
         turns = []
         for call in function.nodes_of(cst.Call):
             base = ex.receiver(call) if ex.called_name(call) in words.ASKING else None
-            slot = self.facts.slots.of(base) if base is not None else None
+            slot = self.facts.slots.of(base)
             for write in self.anatomy.writes.by_function[function] if slot is not None else ():
                 if write.slot[0] == "member" and write.slot[1] == slot and write.kind == "rebind":
                     turns.append(Turn(function, write.slot, [call], [write.node], False))

@@ -484,7 +484,7 @@ class Flows(Forms):
         held = [self.slots.of(value) for value in self.assigned(entry)]
         for loop in self.gone_through(entry):
             table = ex.receiver(loop) if isinstance(loop, cst.Call) and ex.called_name(loop) == "values" else loop
-            whole = self.slots.of(table) if table is not None else None
+            whole = self.slots.of(table)
             held += [("item", whole)] if whole is not None else []
         yield from (self.slots.part(place, pair[1]) for place in held if place is not None and place[0] == "item")
 

@@ -166,7 +166,7 @@ def _keeps_talk(anatomy: Anatomy, given: Given, cut: cst.Call) -> bool:
     Its callers have it back with that.
     """
     slots, base = anatomy.facts.slots, ex.receiver(cut)
-    names = {slots.parameter(given.function, given.param.name.value), slots.of(base) if base is not None else None}
+    names = {slots.parameter(given.function, given.param.name.value), slots.of(base)}
     stored = (one for one in anatomy.transcript.stored(given.function) if one.slot in names and one.kind == "append")
     return any(one.role == "assistant" or one.answers for one in stored)
 
@@ -183,7 +183,7 @@ def _undoes(anatomy: Anatomy, node: cst.Del) -> bool:
     if not isinstance(node.target, cst.Subscript) or part is None or part.lower is None or part.upper is not None:
         return False
     slot = anatomy.facts.slots.of(part.lower)
-    marked = anatomy.facts.assigned(slot) if slot is not None else []
+    marked = anatomy.facts.assigned(slot)
     return bool(marked) and all(is_length(value, node.target.value) for value in marked)
 
 

@@ -110,7 +110,7 @@ def added_results(anatomy: Anatomy) -> Iterator[Added]:
         held = anatomy.module.parent[node] if node.attr.value in _WHOLE else None
         value = held if isinstance(held, cst.Call) and held.func is node else node
         target, added = _extended(anatomy, value) if held is not None else (None, value)
-        slot = anatomy.facts.slots.of(target) if target is not None else None
+        slot = anatomy.facts.slots.of(target)
         for call in runs(anatomy, node.value) if slot is not None else ():
             if slot is not None and is_given(anatomy, call, slot):
                 yield Added(added, anatomy.module.scope_of[node].function, slot, call)

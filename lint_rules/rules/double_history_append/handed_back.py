@@ -85,7 +85,7 @@ def keeps(anatomy: Anatomy, statement: cst.CSTNode | None, slot: Slot) -> bool:
     if not isinstance(statement, cst.Assign):
         return False
     call, target = ex.inner(statement.value), statement.targets[0].target
-    callee = anatomy.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+    callee = anatomy.facts.slots.callee(call)
     if callee is None or not isinstance(call, cst.Call):
         return False
     targets = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]

@@ -198,7 +198,7 @@ class Joins:
     def _written(self, function: Scope) -> Iterator[Joined]:
         """`f"{talk}\n{question}"`, where `talk` says what a history does."""
         for node, parts, message in self._prompts.of(function):
-            own = self.slots.of(message.content) if message.content is not None else None
+            own = self.slots.of(message.content)
             for part in parts:
                 for slot, taken in self._wholes(part.value, 0):
                     if slot != own:
@@ -418,7 +418,7 @@ class Joins:
         """What a function is handed, or has as a part of that, as its caller reads and names it."""
         root = root_object(said) if said is not None else None
         value = given.get(root) if root is not None else None
-        place = self.slots.of(value) if value is not None else None
+        place = self.slots.of(value)
         if said is None or root is None or said == root or place is None:
             return (value, place) if said == root else (None, None)
         part = moved(said, root, place)

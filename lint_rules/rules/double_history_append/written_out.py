@@ -45,7 +45,7 @@ def _gathered(anatomy: Anatomy, loop: cst.For, own: set[str]) -> set[str]:
         base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in {"add", "append"} else None
         if isinstance(base, cst.Name) and mentions(own, node):
             slot = anatomy.facts.slots.of(base)
-            values = anatomy.facts.assigned(slot) if slot is not None else ()
+            values = anatomy.facts.assigned(slot)
             found.update({base.value} if values and all(map(is_neutral, values)) else ())
     return found
 

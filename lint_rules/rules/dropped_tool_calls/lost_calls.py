@@ -339,7 +339,7 @@ class _Finder:
         if self._is_parameter(message.content, stored.function) and self.anatomy.calls.sites.get(stored.function):
             return False
         slot = self.facts.slots.of(message.node)
-        values = self.facts.assigned(slot) if slot is not None else []
+        values = self.facts.assigned(slot)
         return not any(self.facts.slots.of(value) == ("item", stored.slot) for value in values)
 
     # -- paths ------------------------------------------------------------------------------------------------

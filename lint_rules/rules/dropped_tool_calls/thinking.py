@@ -168,7 +168,7 @@ def _given_to(anatomy: Anatomy, request: cst.Call, key: str) -> Iterator[cst.Bas
         yield from (direct, *facts.values_of(direct))
     for arg in request.args:
         slot = facts.slots.of(arg.value)
-        made = [arg.value, *(facts.assigned(slot) if slot is not None else ())]
+        made = [arg.value, *facts.assigned(slot)]
         parts = [given_in(value, key) for value in made]
         parts += [facts.members(slot).get(key)] if slot is not None else []
         yield from (each for part in parts if part is not None for each in (part, *facts.values_of(part)))

@@ -97,7 +97,7 @@ def _are_demanded(anatomy: Anatomy, calls: cst.BaseExpression) -> bool:
     pair = ex.member(listed.for_in.iter if isinstance(listed, cst.ListComp) else listed or calls)
     made = anatomy.assigned(pair[0]) if pair is not None and isinstance(pair[0], cst.Name) else None
     made = ex.inner(made.expression) if isinstance(made, cst.Await) else made
-    run = body(anatomy, made) if isinstance(made, cst.Call) else None
+    run = body(anatomy, made)
     if run is None:
         return False
     there, function = run

@@ -138,7 +138,7 @@ class Origin:
 
     def _trace_slot(self, node: cst.Name | cst.Attribute, depth: int) -> None:
         slot = self._facts.slots.of(node)
-        values = self._facts.assigned(slot) if slot is not None else []
+        values = self._facts.assigned(slot)
         if slot is not None and slot not in self._seen and depth < _DEEPEST:
             self._seen.add(slot)
             if values or self._stored:

@@ -132,7 +132,7 @@ def _only(anatomy: Anatomy, identity: Identity, loop: cst.For | cst.CompFor) -> 
     iterable = loop.iter
     if isinstance(iterable, cst.Name) and anatomy.facts.is_kind(iterable, Kind.CALLS):
         slot = anatomy.facts.slots.of(iterable)
-        values = anatomy.facts.assigned(slot) if slot is not None else []
+        values = anatomy.facts.assigned(slot)
         iterable = ex.inner(values[0]) if len(values) == 1 else iterable
     calls, which = _slice_of_one(iterable)
     way = identity.of(calls) if calls is not None and anatomy.facts.is_kind(calls, Kind.CALLS) else None

@@ -76,7 +76,7 @@ def _way_back(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[Slo
     """The names a value came through, last first, each with what it was bound to (None where that is not known)."""
     here: cst.BaseExpression | None = value
     for _ in range(_DEEPEST):
-        slot = anatomy.facts.slots.of(here) if here is not None else None
+        slot = anatomy.facts.slots.of(here)
         slot = root_object(slot) if slot is not None else None
         if here is None or slot is None or slot[0] != "var":
             return

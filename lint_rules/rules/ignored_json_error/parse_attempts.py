@@ -97,7 +97,7 @@ def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
 def _words(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
     """A string, or that of the pattern that a name stands for."""
     slot = anatomy.facts.slots.of(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
-    for value in [node, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
+    for value in [node, *anatomy.facts.assigned(slot)]:
         if isinstance(value, cst.Call) and ex.called_name(value) == "compile" and value.args:
             value = value.args[0].value
         said = ex.text(value) if isinstance(value, cst.BaseString) else None
@@ -203,7 +203,7 @@ def _is_parsed(anatomy: Anatomy, use: cst.Name, function: Scope) -> bool:
     for outer in anatomy.module.ancestors(use):
         if isinstance(outer, cst.For) and anatomy.module.inside(use, outer.iter):
             return _parses(anatomy, anatomy.module.nodes_inside(outer.body, function, cst.Call))
-        run = body(anatomy, outer) if isinstance(outer, cst.Call) else None
+        run = body(anatomy, outer)
         if run is not None:
             return _parses(run[0], run[1].nodes_of(cst.Call))
     return False

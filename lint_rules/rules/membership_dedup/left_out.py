@@ -238,7 +238,7 @@ def _parts_of_key(anatomy: Anatomy, key: cst.BaseExpression) -> set[tuple[Slot, 
                 found.add((slot, pair[1]))
             elif isinstance(part, cst.Name) and not isinstance(value, cst.Name):
                 named = anatomy.facts.slots.of(part)
-                for given in anatomy.facts.assigned(named) if named is not None else ():
+                for given in anatomy.facts.assigned(named):
                     inner = ex.member(given)
                     base = anatomy.facts.slots.of(inner[0]) if inner is not None else None
                     if inner is not None and base is not None and Kind.MESSAGE in anatomy.facts.of(base):

@@ -107,7 +107,7 @@ def _settled(ends: OpenEnds, made: list[Point]) -> dict[str, bool]:
         for outer, holds in conditions.passed(module, point.statement or ends.function.node, ends.function.node):
             test = outer.test if not isinstance(outer.test, cst.UnaryOperation) else outer.test.expression
             slot = facts.slots.of(test) if isinstance(test, (cst.Name, cst.Attribute)) else None
-            values = facts.assigned(slot) if slot is not None else ()
+            values = facts.assigned(slot)
             if slot is not None and not any(module.scope_of[value].function is ends.function for value in values):
                 yield ex.source(test), holds is (test is outer.test)
 

@@ -274,7 +274,7 @@ def chosen(anatomy: Anatomy, answers: Answers, function: Scope) -> Iterator[tupl
     """
     for node in function.nodes_of(cst.For, cst.CompFor):
         call = ex.inner(node.iter)
-        callee = anatomy.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = anatomy.facts.slots.callee(call)
         if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
             continue
         behind = left_behind(anatomy, callee) if _hands_each_on(anatomy, node) else {}

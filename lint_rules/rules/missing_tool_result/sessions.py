@@ -149,7 +149,7 @@ class Sessions:
                 found.update(slots.of(target) for target in ex.targets(statement))
             elif isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
                 base = ex.receiver(statement.value)
-                found.add(slots.of(base) if base is not None else None)
+                found.add(slots.of(base))
         return found - {None}
 
     def _at(self, call: cst.Call) -> list[Point]:

@@ -44,7 +44,7 @@ def _returned(anatomy: Anatomy, function: Scope, depth: int) -> Iterator[cst.Cal
         if not isinstance(node, cst.Return) or node.value is None:
             continue
         for value in ex.alternatives(node.value):
-            callee = anatomy.facts.slots.callee(value) if isinstance(value, cst.Call) else None
+            callee = anatomy.facts.slots.callee(value)
             if callee is not None and depth < _DEEPEST:
                 yield from _returned(anatomy, callee, depth + 1)
             items = ex.dict_items(value)

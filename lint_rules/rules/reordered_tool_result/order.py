@@ -131,7 +131,7 @@ class Order:
         slots, made = self.anatomy.facts.slots, reply.write.value if reply.write is not None else None
         names = {slots.of(node) for node in walk(made) if isinstance(node, cst.Name)} if made is not None else set()
         for node in self.anatomy.module.nodes_inside(loop.body, self.function, cst.Assign, cst.AugAssign, cst.Call):
-            base = ex.receiver(node) if isinstance(node, cst.Call) else None
+            base = ex.receiver(node)
             places = [base] if isinstance(node, cst.Call) else ex.targets(node)  # type: ignore[arg-type]
             if any(place is not None and slots.of(place) in names for place in places):
                 yield node

@@ -89,7 +89,7 @@ def _grown(anatomy: Anatomy, region: cst.CSTNode) -> dict[Slot, list[cst.BaseExp
     for node in walk_scope(region):
         if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "extend", "insert"} and node.args:
             base = ex.receiver(node)
-            slot = anatomy.facts.slots.of(base) if base is not None else None
+            slot = anatomy.facts.slots.of(base)
             if slot is not None:
                 found.setdefault(slot, []).append(node.args[-1].value)
     return found
@@ -142,7 +142,7 @@ def _iterated(anatomy: Anatomy, chain: RoleChain) -> Slot | None:
         node = node.value
     if isinstance(node, cst.Name):
         slot = anatomy.facts.slots.of(node)
-        values = anatomy.facts.assigned(slot) if slot is not None else []
+        values = anatomy.facts.assigned(slot)
         if len(values) == 1 and isinstance(values[0], cst.Subscript) and ex.slice_of(values[0]) is not None:
             node = values[0].value
     return anatomy.facts.slots.of(node)

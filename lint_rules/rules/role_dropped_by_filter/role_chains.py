@@ -75,7 +75,7 @@ def _message_of(anatomy: Anatomy, node: cst.BaseExpression) -> Slot | None:
     pair = ex.member(node)
     if pair is None and isinstance(node, cst.Name):
         slot = slots.of(node)
-        pairs = [ex.member(value) for value in (anatomy.facts.assigned(slot) if slot is not None else [])]
+        pairs = [ex.member(value) for value in (anatomy.facts.assigned(slot))]
         pair = pairs[0] if len(pairs) == 1 else None
     return slots.of(pair[0]) if pair is not None and pair[1] == "role" else None
 

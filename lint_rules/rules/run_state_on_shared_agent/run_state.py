@@ -384,7 +384,7 @@ class RunStates:
 
     def _waits_in(self, node: cst.CSTNode, wait: cst.CSTNode, slot: Slot) -> bool:
         """Whether a call stores something and goes on to wait: `await self.answer(text)`."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         if callee is None or not self.module.inside(node, wait):
             return False
         writes = [n for n in callee.nodes_of(cst.Assign, cst.AnnAssign) if self._writes(n, slot)]
@@ -405,7 +405,7 @@ class RunStates:
             if self.anatomy.leads(function, [wait], [node]) and not any(self._writes(w, slot) for w in between):
                 return read
         call = ex.inner(wait.expression) if isinstance(wait, cst.Await) else wait
-        callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = self.facts.slots.callee(call)
         if isinstance(call, cst.Call):
             run = [*(self.anatomy.tools if self.asks(call) else ()), *self._called_back(call)]
             found = next(filter(None, (self._read_by(function, slot) for function in run)), None)
@@ -421,11 +421,11 @@ class RunStates:
     def _called_back(self, call: cst.Call) -> Iterator[Scope]:
         """The functions that a call may run because they were handed to it, to its object, or to what made that."""
         base = ex.receiver(call)
-        place = self.facts.slots.of(base) if base is not None else None
-        made = self.facts.assigned(place) if place is not None else []
+        place = self.facts.slots.of(base)
+        made = self.facts.assigned(place)
         for function, references in self.anatomy.calls.references.items():
             for outer in (self.module.parent[self.module.parent[node]] for node in references):
-                to = ex.receiver(outer) if isinstance(outer, cst.Call) else None
+                to = ex.receiver(outer)
                 known = to is not None and place is not None and self.facts.slots.of(to) == place
                 if outer is call or known or any(outer is value for value in made):
                     yield function
@@ -439,7 +439,7 @@ class RunStates:
 
     def _read_in_call(self, node: cst.CSTNode, slot: Slot) -> cst.CSTNode | None:
         """Where what a call runs reads a place."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         return self._read_by(callee, slot) if callee is not None else None
 
     def _reads(self, node: cst.CSTNode, slot: Slot) -> bool:

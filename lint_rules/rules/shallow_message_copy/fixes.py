@@ -169,7 +169,7 @@ class _Deepening:
         if kind == "dict" and (self._is_read_by_keys(source) or "[dict" in self._annotation_of_list(source).lower()):
             return True
         slot = self.anatomy.facts.slots.of(source) if isinstance(source, (cst.Name, cst.Attribute)) else None
-        values = self.anatomy.facts.assigned(slot) if slot is not None else []
+        values = self.anatomy.facts.assigned(slot)
         return bool(values) and all(type(value) in _DISPLAYS.get(kind, ()) for value in values)
 
     def _is_read_by_keys(self, source: cst.BaseExpression) -> bool:

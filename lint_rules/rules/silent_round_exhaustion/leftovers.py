@@ -188,7 +188,7 @@ class Leftovers:
         read = (each for value in (part, *inside) for each in ex.alternatives(value) if ex.member(each) is not None)
         if any(shows_calls(self.facts, each) for each in read):
             return True
-        values = self.facts.assigned(slot) if slot is not None else []
+        values = self.facts.assigned(slot)
         ended = [
             v for v in values if self.loop.node.orelse is not None and self.module.inside(v, self.loop.node.orelse)
         ]
@@ -208,7 +208,7 @@ class Leftovers:
         }
 
     def _set_inside(self, slot: Slot | None) -> list[cst.BaseExpression]:
-        values = self.facts.assigned(slot) if slot is not None else []
+        values = self.facts.assigned(slot)
         return [value for value in values if self.module.inside(value, self.loop.node.body)]
 
     # -- still empty ------------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ class Leftovers:
     def _is_unread(self, outer: cst.CSTNode) -> bool:
         """Whether a name stands where a function of this file gets it that asks nothing of the calls of a reply."""
         call = self.module.parent.get(outer) if isinstance(outer, cst.Arg) else None
-        callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = self.slots.callee(call)
         nodes = callee.nodes if callee is not None else []
         asks = (reads_calls(self.facts, node) for node in nodes if isinstance(node, cst.BaseExpression))
         return callee is not None and not any(asks)
@@ -381,7 +381,7 @@ class Leftovers:
     def _is_filled(self, part: cst.BaseExpression) -> bool:
         """`state["findings"]`, `list(found)`: of a container from before the loop that rounds hand to their tools."""
         root = _root(part)
-        slot = self.slots.of(root) if root is not None else None
+        slot = self.slots.of(root)
         if slot is None or root is None or slot[:2] != ("var", self.loop.function):
             return False
         before = [v for v in self.facts.assigned(slot) if not self.module.inside(v, self.loop.node.body)]

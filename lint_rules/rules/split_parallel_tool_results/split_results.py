@@ -83,7 +83,7 @@ def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpressio
 
 def _assigned(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:
     slot = anatomy.facts.slots.of(value) if type(value) is cst.Name else None
-    return anatomy.facts.assigned(slot) if slot is not None else []
+    return anatomy.facts.assigned(slot)
 
 
 def _loop_of(anatomy: Anatomy, stored: Stored, part: cst.BaseExpression) -> _Loop | None:

@@ -210,7 +210,7 @@ def _places(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None,
 
 def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cst.Try) -> cst.CSTNode | None:
     """Where what the handler has emptied is written to a store: after it in the function, or anywhere by attribute."""
-    slot = anatomy.facts.slots.of(target) if target is not None else None
+    slot = anatomy.facts.slots.of(target)
     function = anatomy.module.scope_of[guard].function
     if slot is None or function.kind == "class":
         return None
@@ -293,7 +293,7 @@ def _saved_again(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
 
 def _comes_from(anatomy: Anatomy, load: cst.BaseExpression, reader: Scope, guard: cst.Try) -> bool:
     """Whether a load is that of a `try`, or runs the function it stands in."""
-    callee = anatomy.facts.slots.callee(load) if isinstance(load, cst.Call) else None
+    callee = anatomy.facts.slots.callee(load)
     return anatomy.module.inside(load, guard.body) or (callee is not None and reader in anatomy.calls.reachable(callee))
 
 

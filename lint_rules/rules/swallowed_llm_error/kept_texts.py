@@ -123,7 +123,7 @@ class KeptTexts:
         if resources.of(call).made:
             return True
         base = ex.receiver(call)
-        slot = anatomy.facts.slots.of(base) if base is not None else None
+        slot = anatomy.facts.slots.of(base)
         return base is not None and anatomy.keeps(call) and (slot is None or _outlives(anatomy, function, slot))
 
     def _hands_on(
@@ -182,7 +182,7 @@ class KeptTexts:
         lasting, slots = Lasting(self._anatomy), self._anatomy.facts.slots
         if not lasting.ends_with_each_run(function):
             return False
-        base = ex.receiver(store) if isinstance(store, cst.Call) else None  # what a key is made of keeps nothing
+        base = ex.receiver(store)  # what a key is made of keeps nothing
         parts = {slots.of(node) for node in walk(base or store) if isinstance(node, cst.Attribute)}
         given = any(lasting.is_given_lasting(part) for part in parts if part is not None)
         return not given and not self._anatomy.leads(function, [store], self._anatomy.turns.requests(function))
@@ -333,7 +333,7 @@ def _is_asked_for(there: Anatomy, function: Scope, store: cst.CSTNode, names: se
 
 def _asks_in_its_body(anatomy: Anatomy, call: cst.CSTNode, node: cst.CSTNode, names: set[str]) -> bool:
     """Whether the function of the project that a call runs stores what it is handed only behind a test of that."""
-    found = body(anatomy, call) if isinstance(call, cst.Call) else None
+    found = body(anatomy, call)
     if found is None or not isinstance(call, cst.Call):
         return False
     there, function = found

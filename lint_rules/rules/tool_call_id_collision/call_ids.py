@@ -67,7 +67,7 @@ def _is_the_only_one(anatomy: Anatomy, made: cst.CSTNode) -> bool:
         return isinstance(shown, cst.List) and len(shown.elements) == 1
     grown = module.parent[parent] if isinstance(parent, cst.Arg) else None
     base = ex.receiver(grown) if isinstance(grown, cst.Call) and ex.called_name(grown) == "append" else None
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     if slot is None or slot[:2] != ("var", function) or is_parameter(slot):
         return False
     return len(list(anatomy.facts.appended(slot))) == 1
@@ -194,7 +194,7 @@ def _is_count_of_its_list(anatomy: Anatomy, node: cst.BaseExpression, made: cst.
     put = anatomy.module.parent[arg] if isinstance(arg, cst.Arg) else None
     base = ex.receiver(put) if isinstance(put, cst.Call) and ex.called_name(put) == "append" else None
     counted = node.args[0].value if type(node) is cst.Call and ex.dotted(node.func) == "len" and node.args else None
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     if slot is None or counted is None or anatomy.facts.slots.of(counted) != slot:
         return False
     return slot[:2] == ("var", anatomy.module.scope_of[made].function) and not is_parameter(slot)

@@ -26,7 +26,7 @@ def keys_of_pieces(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.F
             continue
         if reads_index(anatomy.module.scope_of[loop].function):
             continue
-        slot = anatomy.facts.slots.of(position) if position is not None else None
+        slot = anatomy.facts.slots.of(position)
         for node in walk(loop.body):
             if isinstance(node, cst.Name) and _is_key(anatomy, node):
                 by_name = _is_name_of_piece(anatomy, node)
@@ -200,7 +200,7 @@ def _held_by(anatomy: Anatomy, node: cst.BaseExpression) -> Slot | None:
     call = anatomy.module.parent[parent] if isinstance(parent, cst.Arg) else None
     if isinstance(call, cst.Call) and ex.called_name(call) == "extend":
         base = ex.receiver(call)
-        return anatomy.facts.slots.of(base) if base is not None else None
+        return anatomy.facts.slots.of(base)
     return None
 
 

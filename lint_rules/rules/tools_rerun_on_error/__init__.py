@@ -136,7 +136,7 @@ def _may_raise(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, fir
     if not names <= _BEFORE:
         return True
     called = {ex.called_name(node) for node in walk_scope(guard.body) if isinstance(node, cst.Call)}
-    callee = anatomy.facts.slots.callee(first.node) if isinstance(first.node, cst.Call) else None
+    callee = anatomy.facts.slots.callee(first.node)
     if "RuntimeError" not in names or "get_running_loop" in called or callee is None:
         return False
     running = [call for function in anatomy.calls.may_run(callee) for call in function.nodes_of(cst.Call)]

@@ -209,7 +209,7 @@ def _looks_again(anatomy: Anatomy, turn: Turn, depth: int = 0) -> bool:
 def _is_looked_up(anatomy: Anatomy, turn: Turn, node: cst.CSTNode) -> bool:
     if not anatomy.leads(turn.function, turn.asks, [node]) or node in turn.asks:
         return False
-    base = ex.receiver(node) if isinstance(node, cst.Call) else None
+    base = ex.receiver(node)
     given = [arg.value for arg in node.args] if isinstance(node, cst.Call) else []
     slots = [anatomy.facts.slots.of(value) for value in (*given, *([base] if base is not None else []))]
     held = (slot for slot in slots if slot is not None and slot[0] == "var" and slot[1] is turn.function)
@@ -235,7 +235,7 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
     known = {write.node for writes in anatomy.writes.by_slot.values() for write in writes}
     for call in anatomy.module.nodes_of(cst.Call):  # of an object of another file, too
         base = ex.receiver(call) if pops_last(call) and call not in known else None
-        place = anatomy.facts.slots.of(base) if base is not None else None
+        place = anatomy.facts.slots.of(base)
         if place is not None and anatomy.aliases.of(place) == slot:
             yield call, anatomy.module.scope_of[call].function, True, True
     registry = slot[1] if slot[0] == "item" else None
@@ -244,7 +244,7 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
             target = node.target.value if isinstance(node.target, cst.Subscript) else None
         else:
             target = ex.receiver(node) if ex.called_name(node) in _REMOVERS else None
-        place = anatomy.facts.slots.of(target) if target is not None else None
+        place = anatomy.facts.slots.of(target)
         if place is not None and anatomy.aliases.of(place) == registry and root_object(registry)[0] in {"attr", "var"}:
             yield node, anatomy.module.scope_of[node].function, False, False
 

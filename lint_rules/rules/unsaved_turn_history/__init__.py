@@ -258,7 +258,7 @@ def _detached(found: Detached) -> Draft:
 
 def _named(stored: Stored, slot: Slot) -> str:
     """The history as the program writes it: `self.state.messages`."""
-    base = ex.receiver(stored.node) if isinstance(stored.node, cst.Call) else None
+    base = ex.receiver(stored.node)
     here = stored.write is not None and stored.write.node is stored.node
     return ex.source(base, 40) if here and base is not None else describe(slot)
 

@@ -191,7 +191,7 @@ class _Finder:
         """The dict of which a definition takes a list, or a new one, and into which this file never puts any."""
         for part in ex.alternatives(bound.value) if bound.kind == "assign" and bound.value is not None else ():
             base = ex.receiver(part) if isinstance(part, cst.Call) and ex.called_name(part) == "get" else None
-            slot = self.slots.of(base) if base is not None else None
+            slot = self.slots.of(base)
             if slot is None or not (slot[0] == "attr" or slot[:2] == ("var", self.anatomy.module.top)):
                 continue
             defaults = [*ex.positional(part)[1:], *list(ex.alternatives(bound.value))[1:]]  # type: ignore[arg-type]

@@ -263,7 +263,7 @@ class _Search:
         """`talk.shrink(digest)`: by a method, maybe of another file."""
         found, base = body(self.anatomy, call), ex.receiver(call)
         there, callee = found or (self.anatomy, None)
-        owner = self.slots.of(base) if base is not None else None
+        owner = self.slots.of(base)
         for write in there.writes.by_function[callee] if callee is not None else ():
             place = owner if there is not self.anatomy else self.anatomy.aliases.of(write.slot)
             if write.kind in {"rebind", "replace"} and write.slot[0] == "attr" and place is not None:
@@ -485,7 +485,7 @@ def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: in
     value = ex.inner(value)
     slot = there.facts.slots.of(value) if isinstance(value, cst.Name) else None
     bound = bound_values(there, function, value.value) if isinstance(value, cst.Name) else []
-    made = [each for each in (there.facts.assigned(slot) if slot is not None else []) if each in bound]
+    made = [each for each in (there.facts.assigned(slot)) if each in bound]
     if isinstance(value, cst.List):
         for element in value.elements:
             if isinstance(element, cst.StarredElement):

@@ -160,7 +160,7 @@ class _Search:
 
     def _is_told(self, one: Stored) -> bool:
         """Whether a helper stores what it is handed there: not where a constant tells it not to."""
-        callee = self.anatomy.facts.slots.callee(one.node) if isinstance(one.node, cst.Call) else None
+        callee = self.anatomy.facts.slots.callee(one.node)
         if callee is None or one.write is None or one.write.function is not callee:
             return True
         told = told_by(self.anatomy, one.node, callee)  # type: ignore[arg-type]

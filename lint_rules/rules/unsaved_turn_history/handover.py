@@ -275,7 +275,7 @@ class _Search:
         if not any(self._holds(arg.value, slot) for arg in node.args):
             return False
         base = ex.receiver(node)
-        own = self.anatomy.facts.slots.of(base) if base is not None else None
+        own = self.anatomy.facts.slots.of(base)
         if own == slot or (
             own is not None and own[0] == "var" and own[1] is function and self._waits(own, function) is not None
         ):
@@ -474,7 +474,7 @@ class _Search:
         """Whether what the list is handed to is what a turn begins with: it lives on, or gives a history."""
         facts = self.anatomy.facts
         targets = ex.targets(handover) if isinstance(handover, (cst.Assign, cst.AugAssign)) else []
-        base = ex.receiver(handover) if isinstance(handover, cst.Call) else None
+        base = ex.receiver(handover)
         for place in [*targets, *([base] if base is not None else [])]:
             slot = facts.slots.of(place)
             if slot is not None and self.lasting.keeps(slot) is not None and Kind.HISTORY in facts.of(slot):

@@ -295,7 +295,7 @@ class _Search:
         names = self.places.derived(function, save, others=asks, known=names) if names else names
         if any(is_read(node, names) for node in given):
             return True
-        run = body(self.anatomy, save) if isinstance(save, cst.Call) else None
+        run = body(self.anatomy, save)
         inside = self.anatomy.calls.reachable(run[1]) if run is not None and run[0] is self.anatomy else ()
         return any(self._writes(here, whole) for here in inside)
 

@@ -93,7 +93,7 @@ def _asked_with(anatomy: Anatomy, loop: RoundLoop) -> Slot | None:
     """The history that a loop sends, itself or in a function that it runs."""
     request = anatomy.facts.calls.get(loop.asks)
     if request is not None:
-        return anatomy.facts.slots.of(request.history) if request.history is not None else None
+        return anatomy.facts.slots.of(request.history)
     run, asked = anatomy.facts.slots.callee(loop.asks), anatomy.calls.llm_calls
     calls = (call for here in (anatomy.calls.reachable(run) if run is not None else ()) for call in asked.get(here, ()))
     sent = {slot for call in calls for slot in sent_histories(anatomy, [anatomy.facts.calls[call]])}

@@ -204,7 +204,7 @@ class _Search:
         It is of a library whose methods do, or the same one is awaited elsewhere in the file.
         """
         base = ex.receiver(call)
-        owner = self.slots.of(base) if base is not None else None
+        owner = self.slots.of(base)
         if owner is None:
             return False
         if any(full.startswith(words.AWAITED) for full in self._makers(owner)):
@@ -225,7 +225,7 @@ class _Search:
         found: dict[tuple[str, Slot], list[cst.BaseExpression]] = {}
         for call in self.anatomy.module.nodes_of(cst.Call):
             base = ex.receiver(call) if type(self.anatomy.module.parent[call]) is cst.Await else None
-            owner = self.slots.of(base) if base is not None else None
+            owner = self.slots.of(base)
             if owner is not None and base is not None:
                 found.setdefault((ex.called_name(call), owner), []).append(base)
         return found
