@@ -450,9 +450,7 @@ def _is_alone(anatomy: Anatomy, node: cst.CSTNode, whole: set[str], read: frozen
 
 def made_with(anatomy: Anatomy, function: Scope, ask: cst.Call) -> Iterator[cst.BaseExpression]:
     """What a request is made with, and all that this is made of in its function."""
-    queue: list[cst.CSTNode] = [*(arg.value for arg in ask.args)]
-    base = ex.receiver(ask)
-    queue += [base] if base is not None else []
+    queue: list[cst.CSTNode] = [*ex.handed(ask)]
     seen = {*anatomy.module.imports.full}  # what is put into a module is not what another part of it is made of
     while queue:
         for node in walk(queue.pop()):

@@ -199,6 +199,12 @@ def receiver(call: cst.CSTNode | None) -> cst.BaseExpression | None:
     return func.value if type(func) is cst.Attribute else None
 
 
+def handed(call: cst.Call) -> list[cst.BaseExpression]:
+    """What a call is made with: its arguments, and the object of which it is a method."""
+    base = receiver(call)
+    return [*(arg.value for arg in call.args), *([base] if base is not None else [])]
+
+
 def index(node: cst.CSTNode) -> cst.BaseExpression | None:
     """`i` in `x[i]`; None when `node` is no subscript, or a slice, or has several elements."""
     if type(node) is cst.Subscript and len(node.slice) == 1:

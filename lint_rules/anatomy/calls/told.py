@@ -387,8 +387,7 @@ class ToldByReply:
         if pair is not None:
             return pair[1] in _PLAIN
         if isinstance(value, cst.Call):
-            base = ex.receiver(value)
-            parts = [*(arg.value for arg in value.args), *([base] if base is not None else [])]
+            parts = ex.handed(value)
         elif isinstance(value, cst.IfExp):
             parts = [value.body, value.orelse]
         elif isinstance(value, (cst.BooleanOperation, cst.BinaryOperation)):

@@ -48,6 +48,12 @@ class Aliases:
             self._places[slot] = self._find(slot) or slot
         return self._places[slot]
 
+    def lasting_at(self, node: cst.BaseExpression | None, function: Scope) -> Slot | None:
+        """The place that an expression of a function stands for, if it is there before the function runs and after."""
+        slot = self.slots.of(node)
+        place = self.of(slot) if slot is not None else None
+        return place if place is not None and self.is_lasting(place, function) else None
+
     def is_lasting(self, slot: Slot, function: Scope | None = None) -> bool:
         """Whether a place is there before `function` runs and after it: its root is an attribute or a name outside.
 

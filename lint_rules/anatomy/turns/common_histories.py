@@ -195,7 +195,7 @@ class _Served:
             serving = next((s for s in self._sharing(slot) if caller in self.reach[s.function]), None)
             if serving is None or self._reset_before(slot, node, caller):
                 continue
-            kept = self._kept(slot, node) if not self.anatomy.stored_turns.tells_apart(node) else None
+            kept = self._kept(slot, node) if not self.anatomy.conversations.tells_apart(node) else None
             if kept is not None:
                 seen.add(slot)
                 where, grown, evidence, history = kept
@@ -245,7 +245,7 @@ class _Served:
         for inner in callee.nodes_of(cst.Call) if callee is not None and given else ():
             base = ex.receiver(inner)
             goes_on = base is not None and there.facts.slots.of(base) in given
-            kept = self._kept(slot, inner) if goes_on and not there.stored_turns.tells_apart(inner) else None
+            kept = self._kept(slot, inner) if goes_on and not there.conversations.tells_apart(inner) else None
             if kept is not None:
                 return kept
         return None
@@ -281,7 +281,7 @@ class _Served:
         holder = self._holder(base) if base is not None else None
         if slot is None or holder is None or self._reset_before(slot, call, caller):
             return
-        if self.anatomy.stored_turns.tells_apart(call):
+        if self.anatomy.conversations.tells_apart(call):
             return
         for made in map(ex.inner, holder[0].facts.assigned(holder[1])):
             if isinstance(made, cst.Call):

@@ -94,9 +94,8 @@ def _held(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:
 def _lasting(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tuple[cst.BaseExpression, Slot]]:
     """The arguments that outlive the run of a function, and where each lives."""
     for arg in call.args:
-        slot = anatomy.facts.slots.of(arg.value) if not arg.star else None
-        place = anatomy.aliases.of(slot) if slot is not None else None
-        if place is not None and anatomy.aliases.is_lasting(place, function):
+        place = anatomy.aliases.lasting_at(arg.value, function) if not arg.star else None
+        if place is not None:
             yield arg.value, place
 
 

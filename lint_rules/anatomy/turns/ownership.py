@@ -215,9 +215,8 @@ class Ownership:
         for made in self._making(node, function, 0):
             where = self.module.scope_of[made].function
             for _, attribute, value in given_when_made(self.anatomy, made):
-                slot = self.facts.slots.of(value)
-                place = self.anatomy.aliases.of(slot) if slot is not None else None
-                if place is not None and self.anatomy.aliases.is_lasting(place, where):
+                place = self.anatomy.aliases.lasting_at(value, where)
+                if place is not None:
                     yield attribute, place
 
     def _making(self, node: cst.BaseExpression, function: Scope, depth: int) -> Iterator[cst.Call]:
@@ -313,7 +312,7 @@ def _is_key(anatomy: Anatomy, slot: Slot) -> bool:
     module, slots = anatomy.module, anatomy.facts.slots
     for name in anatomy.facts.names.get(slot, ()):
         outer = module.parent[name]
-        if isinstance(outer, cst.Index) or name in anatomy.stored_turns.keys:
+        if isinstance(outer, cst.Index) or name in anatomy.conversations.keys:
             return True
         if isinstance(outer, cst.Arg):
             call = module.parent[outer]

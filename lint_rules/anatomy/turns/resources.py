@@ -334,12 +334,11 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     over: set[str] = set()
     by: set[_Picked] = set()
     gone: set[_Picked] = set()
-    base = ex.receiver(call)
     inner = [one for one in walk(call) if isinstance(one, cst.Call)]
     deletes = any(ex.called_name(one) == "delete" for one in inner)
     names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
     forms = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
-    for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
+    for value in ex.handed(call):
         for node in _beside_messages(value):
             outer = anatomy.module.parent.get(node)
             if node in forms or type(outer) in _TESTS or (type(outer) is cst.DictElement and outer.key is node):
@@ -364,6 +363,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
         rows = [*named, *(row for row in read if row[:1].isupper())]
         (gone if deletes else by).update((row, columns) for row in rows)
     outside.update(lasting_places(anatomy, _opened(call)))
+    base = ex.receiver(call)
     keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
     objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
     put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()

@@ -430,10 +430,8 @@ class Turns:
         if turn.outside or (root[0] == "var" and root[1].kind == "module"):
             return turn.slot
         if root in given:
-            slot = self.facts.slots.of(given[root])
-            place = self.anatomy.aliases.of(slot) if slot is not None else None
-            lasts = place is not None and self.anatomy.aliases.is_lasting(place, where)
-            return moved(turn.slot, root, place) if place is not None and lasts else None
+            place = self.anatomy.aliases.lasting_at(given[root], where)
+            return moved(turn.slot, root, place) if place is not None else None
         if isinstance(begun.target, cst.Attribute) and root[0] == "attr":
             return self._seen_here(turn.slot, begun.target.value, where)
         return None
@@ -443,9 +441,8 @@ class Turns:
         cls = own_class(self.anatomy, base)
         if cls is not None and cls is function.owner:
             return self._inherited(kept, cls)
-        slot = self.facts.slots.of(base)
-        place = self.anatomy.aliases.of(slot) if slot is not None else None
-        if place is None or not self.anatomy.aliases.is_lasting(place, function):
+        place = self.anatomy.aliases.lasting_at(base, function)
+        if place is None:
             return None
         return as_part_of(kept, place) if cls is None else self._inherited(kept, cls)
 

@@ -143,9 +143,7 @@ class SavedFirst:
             return [(call, names)]
         found: list[tuple[cst.CSTNode, set[str]]] = []
         for other in function.nodes_of(cst.Call):
-            base = ex.receiver(other)
-            handed = [arg.value for arg in other.args] + ([base] if base is not None else [])
-            is_handed = any(isinstance(value, cst.Name) and value.value in names for value in handed)
+            is_handed = any(isinstance(value, cst.Name) and value.value in names for value in ex.handed(other))
             if is_handed and self.anatomy.keeps(other):
                 found.append((other, names))
         return found

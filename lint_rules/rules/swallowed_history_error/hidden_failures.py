@@ -243,9 +243,7 @@ def _is_set_aside(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler) 
     saves = {save.node for save in storage.saves(function)}
     for call in nodes_below(handler.body, cst.Call):
         if call not in saves and not handlers.is_logging(call):
-            base = ex.receiver(call)
-            given = [*(arg.value for arg in call.args), *([base] if base is not None else [])]
-            if any(storage.form(value, function) in read for value in given):
+            if any(storage.form(value, function) in read for value in ex.handed(call)):
                 return True
     return False
 

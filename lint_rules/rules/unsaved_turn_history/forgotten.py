@@ -22,8 +22,8 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.told import Told, leaves_out, told_by
 from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting_places import Kept
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces
-from lint_rules.anatomy.turns.stored_turns import Kept
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
