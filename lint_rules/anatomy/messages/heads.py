@@ -95,6 +95,33 @@ class _Way(NamedTuple):
         return self._replace(marked=self.marked or told)
 
 
+class _Page(NamedTuple):
+    """A text that is put together: what stands in each of its paragraphs, and in which of them each piece ends."""
+
+    paragraphs: list[list[_Piece]]
+    ends: list[int]
+
+    @classmethod
+    def of(cls, pieces: list[_Piece]) -> _Page:
+        page = cls([[]], [])
+        for piece in pieces:
+            first, *others = _EMPTY_LINE.split(piece) if isinstance(piece, str) else [piece]
+            page.paragraphs[-1].append(first)
+            page.paragraphs.extend([other] for other in others)
+            page.ends.append(len(page.paragraphs) - 1)
+        return page
+
+    def around(self, at: int) -> tuple[str, list[cst.CSTNode]]:
+        """What is said in the paragraph of a piece, in those next to it, and in the first one, which asks for something.
+
+        The words, and what else stands there.
+        """
+        here = self.ends[at]
+        near = [*self.paragraphs[max(here - 1, 0) : here + 2], *self.paragraphs[: int(here > 1)]]
+        parts = [part for paragraph in near for part in paragraph]
+        return "\n".join(part for part in parts if isinstance(part, str)), [p for p in parts if not isinstance(p, str)]
+
+
 class Heads:
     """Finds, for an expression that becomes a text, the heads that it is made of."""
 
@@ -173,19 +200,19 @@ class Heads:
     def _joined(self, whole: cst.BaseExpression, pieces: list[cst.CSTNode], way: _Way) -> Iterator[Head]:
         """What is put together to one text: what words around it, or a number in the text, tell is told of a piece."""
         sizes = [given for given in _measured(whole) if _in_text(self.module.parent, given)]
-        parts = [*map(_as_said, pieces)]
+        page = _Page.of([*map(_as_said, pieces)])
         for at, piece in enumerate(pieces):
             if not isinstance(piece, cst.BaseExpression) or isinstance(piece, cst.SimpleString):
                 continue
             behind = pieces[at + 1] if at + 1 < len(pieces) else None
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
-            told = self._is_told_around(parts, at) or self._tells_beside(pieces, at)
+            told = self._is_told_around(page, at) or self._tells_beside(pieces, at)
             known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
             yield from self._find(piece, way.told(known)._replace(noted=noted))
 
-    def _is_told_around(self, pieces: list[_Piece], at: int) -> bool:
+    def _is_told_around(self, page: _Page, at: int) -> bool:
         """Whether what stands around a piece says that it is a part, or that something is missing."""
-        said, others = _around(pieces, at)
+        said, others = page.around(at)
         told = words.NAMES_A_PART.search(said) or words.SAYS_IT_IS_CUT.search(said)
         return told is not None or any(
             _names_a_part(other) or self._tells(other, measured=False, beside=False) for other in others
@@ -720,28 +747,11 @@ def _as_said(piece: cst.CSTNode) -> _Piece:
     return piece if said is None else said
 
 
-def _around(pieces: list[_Piece], at: int) -> tuple[str, list[cst.CSTNode]]:
-    """What is said in the paragraph of a piece, in those next to it, and in the first one, which says what is asked.
-
-    The words, and what else stands there.
-    """
-    paragraphs: list[list[_Piece]] = [[]]
-    here = 0
-    for place, piece in enumerate(pieces):
-        first, *others = _EMPTY_LINE.split(piece) if isinstance(piece, str) else [piece]
-        paragraphs[-1].append(first)
-        paragraphs += [[other] for other in others]
-        here = len(paragraphs) - 1 if place == at else here
-    near = [*paragraphs[max(here - 1, 0) : here + 2], *paragraphs[: int(here > 1)]]
-    parts = [part for paragraph in near for part in paragraph]
-    return "\n".join(part for part in parts if isinstance(part, str)), [p for p in parts if not isinstance(p, str)]
-
-
-def _filled_in(template: cst.BaseExpression, field: str, given: cst.BaseExpression) -> tuple[list[_Piece], int]:
+def _filled_in(template: cst.BaseExpression, field: str, given: cst.BaseExpression) -> tuple[_Page, int]:
     """What a template is put together from, with what is given for one of its fields, and where that stands."""
     said = ex.text(template)
     before, found, behind = said.partition(f"{{{field}}}") if said is not None else ("", "", "")
-    return ([before, given, behind], 1) if found else ([*map(_as_said, _pieces(template))], 0)
+    return (_Page.of([before, given, behind]), 1) if found else (_Page.of([*map(_as_said, _pieces(template))]), 0)
 
 
 def _is_one_line(text: cst.BaseExpression) -> bool:
