@@ -112,7 +112,7 @@ class _Page(NamedTuple):
         return page
 
     def around(self, at: int) -> tuple[str, list[cst.CSTNode]]:
-        """What is said in the paragraph of a piece, in those next to it, and in the first one, which asks for something.
+        """What is said in the paragraph of a piece, in those beside it, and in the first one, which says what is asked.
 
         The words, and what else stands there.
         """
