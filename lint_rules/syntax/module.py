@@ -401,9 +401,14 @@ class SourceModule:
             yield here
             here = self.parent.get(here)
 
-    def loop_around(self, node: cst.CSTNode) -> cst.While | cst.For | None:
-        """The innermost loop around `node`, also one around the function that it is in."""
-        return next((outer for outer in self.ancestors(node) if isinstance(outer, (cst.While, cst.For))), None)
+    def loop_around(self, node: cst.CSTNode, *, own: bool = False) -> cst.While | cst.For | None:
+        """The innermost loop around `node`, also one around the function that it is in, if it need not be its `own`."""
+        for outer in self.ancestors(node):
+            if isinstance(outer, (cst.While, cst.For)):
+                return outer
+            if own and isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+                return None
+        return None
 
     def _end(self, node: cst.CSTNode) -> int:
         """The place behind the last node below `node`, which is the last child of its last child, and so on."""

@@ -71,7 +71,7 @@ class Behind:
             above = {"Exception"} if self._outlives(slot) else set()
         else:
             above = {name for caller, outer in self._known_above(slot) for name in caller._taken(outer)}
-        if any(isinstance(outer, (cst.For, cst.While)) for outer in self.anatomy.module.ancestors(self.call)):
+        if self.anatomy.module.loop_around(self.call) is not None:
             above = above - {_CANCELLED}  # a worker of many turns is cancelled when the program ends
         return frozenset(found.union(name for name in above if not exceptions.is_covered(name, ended)))
 

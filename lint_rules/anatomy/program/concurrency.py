@@ -260,8 +260,7 @@ def _per_event(graph: CallGraph, served: Container[Scope], function: Scope, seen
     if function in served:
         return True
     return any(
-        any(isinstance(o, (cst.For, cst.While)) for o in graph.facts.module.ancestors(site.node))
-        or _per_event(graph, served, site.caller, seen)
+        graph.facts.module.loop_around(site.node) is not None or _per_event(graph, served, site.caller, seen)
         for site in graph.sites[function]
     )
 

@@ -27,12 +27,11 @@ _CLIENT_ERROR = re.compile(
 )
 _OF_VALUES = frozenset({"pydantic", "pydantic_core", "jsonschema", "marshmallow", "yaml"})
 """Packages whose errors are about the form of a value, and no request."""
-_LOOPS = (cst.For, cst.While)
 
 
 def ends_for_nothing(anatomy: Anatomy, call: cst.Call) -> cst.CSTNode | None:
     """Where a loop of rounds that runs tools ends without a word if a call in it gives nothing."""
-    outer, function = loop_around(anatomy, call), anatomy.module.scope_of[call].function
+    outer, function = anatomy.module.loop_around(call, own=True), anatomy.module.scope_of[call].function
     loop = anatomy.round_at.get(outer) if outer is not None else None
     if loop is None or not runs_tools(anatomy, loop):
         return None
@@ -77,15 +76,6 @@ def takes_failures(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
     return bool(packages - sys.stdlib_module_names - _OF_VALUES - {""})
 
 
-def loop_around(anatomy: Anatomy, node: cst.CSTNode) -> cst.For | cst.While | None:
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, _LOOPS):
-            return outer
-        if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
-            return None
-    return None
-
-
 def told_after(anatomy: Anatomy, loop: cst.CSTNode | None, function: Scope) -> bool:
     """Whether something is raised, logged or asked after the loop: it may be about the error."""
     order = anatomy.module.order
@@ -120,7 +110,7 @@ def tested_for_end(anatomy: Anatomy, function: Scope, names: set[str], after: cs
         if quiet and isinstance(last, (cst.Break, cst.Return)) and not anatomy.module.inside(node, after):
             if isinstance(last, cst.Return) and not (handlers.is_neutral(last.value) or type(last.value) is cst.Name):
                 return None
-            loop = loop_around(anatomy, node)
+            loop = anatomy.module.loop_around(node, own=True)
             if isinstance(last, cst.Return) or not told_after(anatomy, loop, function):
                 return last
         return None

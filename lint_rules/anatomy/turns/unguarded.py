@@ -236,8 +236,7 @@ class Unguarded:
 
     def _is_repeated(self, site: CallSite, start: Start) -> bool:
         """A call in a loop, on the same object each time, with nothing in the loop that waits for what it starts."""
-        within = (outer for outer in self.module.ancestors(site.node) if self.module.inside(outer, site.caller.node))
-        loop = next((outer for outer in within if isinstance(outer, (cst.For, cst.While))), None)
+        loop = self.module.loop_around(site.node, own=True)
         if loop is None or self.is_guarded(site.node, site.caller):
             return False
         return not self._is_other_each_time(ex.receiver(site.node), site.node) and not self.races.joins.ends_in(

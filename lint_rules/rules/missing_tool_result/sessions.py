@@ -16,7 +16,6 @@ from lint_rules.anatomy.calls.sessions import is_asked_in_session
 from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.limits import counts_rounds
 from lint_rules.anatomy.rounds.offers import may_call_tools
-from lint_rules.anatomy.turns.lasting import loop_around
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.failing import Fault
@@ -69,7 +68,7 @@ class Sessions:
             how = self._goes_on(slot, handlers, asks, bringing) or self._taken_outside(call, point, slot)
             if how is not None:
                 yield LeftOpen(call, how, fails=True)
-            loop = loop_around(self._anatomy, call)
+            loop = self._anatomy.module.loop_around(call, own=True)
             if isinstance(loop, cst.For) and counts_rounds(loop.iter) and self._may_ask_for_more(call):
                 ends = [t for head in self._graph.at(loop) for t, kind in head.successors if kind == "false"]
                 how = self._goes_on(slot, ends, asks, bringing)

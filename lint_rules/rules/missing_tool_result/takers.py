@@ -23,7 +23,7 @@ from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
 
@@ -185,7 +185,7 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
     if function.owner is None or function.name.startswith("_") or function.owner.name.startswith("_"):
         return False
     sites = anatomy.calls.sites[function]
-    if any(site.caller.kind != "module" or _is_in_loop(anatomy.module, site.node) for site in sites):
+    if any(site.caller.kind != "module" or anatomy.module.loop_around(site.node) is not None for site in sites):
         return False
     again = Again(anatomy, function)
     given = {anatomy.facts.slots.parameter(function, param.name.value) for param in parameters(function)[1:]}
@@ -211,10 +211,6 @@ def _asked(anatomy: Anatomy, stored: Stored) -> list[cst.BaseExpression]:
     if stored.role is None and isinstance(stored.node, cst.Call) and anatomy.calls.asks(stored.node):
         return [arg.value for arg in stored.node.args if not arg.star]
     return []
-
-
-def _is_in_loop(module: SourceModule, node: cst.CSTNode) -> bool:
-    return any(isinstance(outer, (cst.For, cst.While)) for outer in module.ancestors(node))
 
 
 class _Caller:

@@ -17,7 +17,6 @@ from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.quiet_ends import (
     bound_to,
     guarded_request,
-    loop_around,
     runs_tools,
     takes_failures,
     tested_for_end,
@@ -100,7 +99,7 @@ def _end(
 ) -> cst.CSTNode | Related | None:
     """Where the loop of rounds ends because of the error, or None."""
     function = anatomy.module.scope_of[guard].function
-    loop = loop_around(anatomy, guard)
+    loop = anatomy.module.loop_around(guard, own=True)
     last = last_statement(handler.body)
     if isinstance(last, cst.Break):
         return last if loop in rounds and not told_after(anatomy, loop, function) else None
@@ -128,7 +127,7 @@ def _emptied(handler: cst.ExceptHandler) -> set[str]:
 def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: _Rounds) -> cst.CSTNode | Related | None:
     """Where a loop of rounds that calls this function, also in another file, takes its neutral value for an end."""
     for site in anatomy.calls.sites[function]:
-        if loop_around(anatomy, site.node) in rounds:
+        if anatomy.module.loop_around(site.node, own=True) in rounds:
             found = tested_for_end(
                 anatomy, site.caller, bound_to(anatomy, site.node), anatomy.module.statement(site.node)
             )

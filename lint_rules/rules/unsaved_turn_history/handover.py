@@ -19,7 +19,7 @@ from lint_rules.anatomy.messages.classes import body, lasts_apart, run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.lasting import Lasting, loop_around
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read, is_store, stores_by_name
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
@@ -249,7 +249,7 @@ class _Search:
         turns = (turn for turn in kept if turn.load is not None)
         told += [save for turn in turns if turn.whole is None for save in turn.saves if save not in told]
         asking = set(self.anatomy.points(function, asks))
-        loops = [loop for ask in asks if isinstance(loop := loop_around(self.anatomy, ask), cst.For | cst.While)]
+        loops = [loop for ask in asks if (loop := self.anatomy.module.loop_around(ask, own=True)) is not None]
         each = (
             again.leads(again.points(node), asking, again.outside(loop), exceptions=False)
             for node in told

@@ -14,7 +14,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.turns.lasting import WAITING, Lasting, loop_around
+from lint_rules.anatomy.turns.lasting import WAITING, Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.storage import Save
 from lint_rules.anatomy.values.kinds import Kind
@@ -106,7 +106,7 @@ class _Search:
                 if body(self.anatomy, ask) is None
                 else self.late.kept(ask)
             )
-            rounds = loop_around(self.anatomy, ask) if ran else None
+            rounds = self.anatomy.module.loop_around(ask, own=True) if ran else None
             for save, stores in saves.items():
                 if (rounds is not None and module.inside(save, rounds) and not self.late.fails(ask)) or not (
                     self._is_of(save, asks, kept, function) and again.follows(ask, save, (), exceptions=False)
@@ -138,7 +138,7 @@ class _Search:
             for save, stores in saves.items():
                 read = {slot for slot in kept if self._is_read_from(slot, again, ask, stores)}
                 alike = {p for node, where in saves.items() if where & stores for p in again.points(node)}
-                if loop_around(self.anatomy, save) or not self._is_of(save, asks, read, function):
+                if self.anatomy.module.loop_around(save, own=True) or not self._is_of(save, asks, read, function):
                     continue
                 if self._written_by(self.anatomy, ask) & stores or self._written_above(function, stores):
                     continue
