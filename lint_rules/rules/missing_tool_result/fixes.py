@@ -14,9 +14,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import is_answer
-from lint_rules.obligations.unanswered import Escape
 from lint_rules.obligations.waiting import Taken
 from lint_rules.repairs.edits import Edits, Fix, block_of, line_of, of_the_file
+from lint_rules.rules.missing_tool_result.escapes import Escape
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 

@@ -27,7 +27,7 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
-from lint_rules.obligations.unanswered import Escape, Region
+from lint_rules.obligations.unanswered import Region
 from lint_rules.obligations.waiting import (
     Asked,
     Taken,
@@ -37,6 +37,7 @@ from lint_rules.obligations.waiting import (
     calls_run,
     stored_calls,
 )
+from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes
 from lint_rules.rules.missing_tool_result.held_back import Held, held_back
 from lint_rules.rules.missing_tool_result.takers import Taker, takers
 from lint_rules.syntax import expressions as ex
@@ -112,7 +113,7 @@ class WaysOut:
         """Ways on which answers are left behind in a list of their own."""
         for held in self.held:
             stored = self.ends.is_stored_before(held.made)
-            for escape in held.region.escapes():
+            for escape in Escapes(held.region).all():
                 how = self.ends.go_on(escape.exit, flags=escape.flags, stored=stored)
                 if how is not None and escape.handler is None:
                     yield held, WayOut(escape, how)
@@ -124,7 +125,7 @@ class WaysOut:
 
     def skipped(self, taken: Taken) -> Iterator[WayOut]:
         """Ways on which the call in hand is passed over."""
-        for escape in taken.region.escapes():
+        for escape in Escapes(taken.region).all():
             how = self._after(taken, escape)
             if how is not None and not self._is_owned(escape):
                 yield WayOut(escape, how)
@@ -133,7 +134,7 @@ class WaysOut:
         """Ways on which the loop is left while there are calls behind the one in hand."""
         if taken.loop is None or self.one_at_a_time:
             return
-        for escape in taken.region.leavings(self.ends.takes_back, lambda: self._are_answered_singly):
+        for escape in Escapes(taken.region).leavings(self.ends.takes_back, lambda: self._are_answered_singly):
             if escape.test is None or self._picks_one(taken, escape):
                 continue
             stored = self.ends.is_stored_before(taken.headers)
@@ -258,7 +259,7 @@ class WaysOut:
     def as_arguments(self) -> Iterator[tuple[Taken, Escape]]:
         """Ways on which a function that gets one call, and answers it, does not."""
         for taken in calls_as_arguments(self.anatomy, self.answers, self.function, self.ends):
-            for escape in taken.region.escapes():
+            for escape in Escapes(taken.region).all():
                 if escape.handler is None and not _gives_something(escape):
                     yield taken, escape
 
@@ -273,7 +274,7 @@ class WaysOut:
     def dropped(self) -> Iterator[tuple[cst.CSTNode, WayOut]]:
         """Ways on which a message that may hold calls is stored, and nobody looks whether it does; with the store."""
         for asked in self._asked:
-            for escape in asked.region.escapes():
+            for escape in Escapes(asked.region).all():
                 if escape.test is None or escape.handler is not None or self._ends_without_tools(escape.test):
                     continue
                 parts = list(asked.told.undecided(escape.test))
@@ -333,7 +334,7 @@ class WaysOut:
                 continue
             for target, kind in point.successors:
                 if kind == ("true" if outcome else "false") and target not in region.settling:
-                    known = flags | region.flags_beside(target.statement)
+                    known = flags | Escapes(region).flags_beside(target.statement)
                     how = self.ends.go_on(target, region.settling, flags=known, surely=True, into=into)
                     if how is not None:
                         yield self._asks_for_that(target, flags) or node.test, how
