@@ -17,7 +17,7 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import children
 
 
-class Asked:
+class AskedWith:
     """Tells it of the requests of one file."""
 
     def __init__(self, anatomy: Anatomy) -> None:

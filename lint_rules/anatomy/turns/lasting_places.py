@@ -10,7 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.turns.asked import Asked, path_of
+from lint_rules.anatomy.turns.asked import AskedWith, path_of
 from lint_rules.anatomy.turns.reply_places import holds
 from lint_rules.anatomy.values.slots import Slot, moved, root_object
 from lint_rules.syntax import expressions as ex
@@ -43,7 +43,7 @@ class Kept:
 class LastingPlaces:
     """Finds them in one file, and the turns that are put there."""
 
-    def __init__(self, anatomy: Anatomy, asked: Asked) -> None:
+    def __init__(self, anatomy: Anatomy, asked: AskedWith) -> None:
         self._anatomy = anatomy
         self._facts = anatomy.facts
         self._module = anatomy.module

@@ -8,7 +8,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.turns.asked import Asked, paths, values_given
+from lint_rules.anatomy.turns.asked import AskedWith, paths, values_given
 from lint_rules.anatomy.turns.lasting_places import LastingPlaces
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.values.kinds import Kind
@@ -30,7 +30,7 @@ _DEEPEST = 4
 class OneHistory:
     """Tells it of the calls of one file."""
 
-    def __init__(self, anatomy: Anatomy, asked: Asked, lasting: LastingPlaces) -> None:
+    def __init__(self, anatomy: Anatomy, asked: AskedWith, lasting: LastingPlaces) -> None:
         self._anatomy = anatomy
         self._facts = anatomy.facts
         self._module = anatomy.module

@@ -15,7 +15,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, made_class
-from lint_rules.anatomy.turns.asked import Asked, values_given
+from lint_rules.anatomy.turns.asked import AskedWith, values_given
 from lint_rules.anatomy.turns.lasting_places import Kept, LastingPlaces
 from lint_rules.anatomy.turns.one_history import OneHistory
 from lint_rules.anatomy.turns.reply_places import holds
@@ -46,7 +46,7 @@ class StoredTurns:
         self._anatomy = anatomy
         self._facts = anatomy.facts
         self._module = anatomy.module
-        self._asked = Asked(anatomy)
+        self._asked = AskedWith(anatomy)
         self.lasting = LastingPlaces(anatomy, self._asked)
         self._history = OneHistory(anatomy, self._asked, self.lasting)
         self._resources = anatomy.resources

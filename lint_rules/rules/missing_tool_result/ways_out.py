@@ -28,17 +28,15 @@ from lint_rules.obligations.again import Again
 from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
 from lint_rules.obligations.unanswered import Region
-from lint_rules.obligations.waiting import (
-    Asked,
-    Taken,
+from lint_rules.obligations.waiting import Asked, Taken, stored_calls
+from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes
+from lint_rules.rules.missing_tool_result.held_back import Held, held_back
+from lint_rules.rules.missing_tool_result.taken import (
     calls_as_arguments,
     calls_handed_on,
     calls_in_loops,
     calls_run,
-    stored_calls,
 )
-from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes
-from lint_rules.rules.missing_tool_result.held_back import Held, held_back
 from lint_rules.rules.missing_tool_result.takers import Taker, takers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Kind as Edge
