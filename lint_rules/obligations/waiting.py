@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -61,34 +61,6 @@ class Taken:
 
 
 BINDINGS = (cst.Assign, cst.AnnAssign, cst.NamedExpr)
-
-
-def settling(answers: Answers, hand: InHand, ends: OpenEnds) -> Callable[[Point], bool]:
-    """Whether a point settles the call in hand, or takes the message with it back."""
-
-    def settles(point: Point) -> bool:
-        if ends.takes_back(point):
-            return True
-        return hand.settles(point) and not _is_refused(answers, hand, point)
-
-    return settles
-
-
-def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
-    """`return self.ask_user(call)`, where that function of the file neither answers the call nor gives it back."""
-    node = point.statement
-    call = ex.inner(node.value) if isinstance(node, cst.Return) and node.value is not None else None
-    callee = answers.facts.slots.callee(call)
-    if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
-        return False
-    for slot, value in answers.facts.slots.bindings(call, callee):
-        if hand.hands_on(value):
-            there = InHand(answers.facts, slot, callee.nodes_of(*BINDINGS))
-            returned = callee.returned
-            calls = [n for n in callee.nodes_of(cst.Call) if any(there.hands_on(arg.value) for arg in n.args)]
-            if calls or any(there.hands_on(value) for value in returned):
-                return False
-    return True
 
 
 def loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.BaseExpression]]:
