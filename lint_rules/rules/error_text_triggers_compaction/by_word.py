@@ -54,7 +54,7 @@ def _tests(
     texts = {error} | {
         name
         for node in nodes
-        if type(node) is cst.Assign and _mentions(node.value, {error})
+        if type(node) is cst.Assign and mentions({error}, node.value)
         for name in ex.target_names(node.targets[0].target)
     }
     for node in nodes:
@@ -65,14 +65,14 @@ def _tests(
         elif type(node) is cst.Call and follow:
             callee = anatomy.facts.slots.callee(node)
             for slot, value in anatomy.facts.slots.bindings(node, callee) if callee is not None else ():
-                if _mentions(value, {error}) and callee is not None and slot[2] in parameter_names(callee):
+                if mentions({error}, value) and callee is not None and slot[2] in parameter_names(callee):
                     yield from _tests(anatomy, callee.node, slot[2], callee, False)
 
 
 def _looked_for(anatomy: Anatomy, node: cst.Comparison, texts: set[str]) -> str | None:
     """`"token" in str(exc)`, `word in reason for word in ("token", "context")`."""
     target = node.comparisons[0]
-    if not isinstance(target.operator, (cst.In, cst.NotIn)) or not _mentions(target.comparator, texts):
+    if not isinstance(target.operator, (cst.In, cst.NotIn)) or not mentions(texts, target.comparator):
         return None
     literal = ex.text(node.left)
     if literal is not None:
@@ -111,10 +111,6 @@ def _needs_more(anatomy: Anatomy, node: cst.CSTNode) -> bool:
 
 def _asks_more(part: cst.CSTNode) -> bool:
     return isinstance(part, cst.ComparisonTarget) and isinstance(part.operator, (cst.In, cst.Equal))
-
-
-def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    return mentions(names, node)
 
 
 # -- what is cut --------------------------------------------------------------------------------------------------

@@ -152,7 +152,9 @@ def _text_itself(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.Ba
         return None
     names = {*_names(anatomy, call)}
     filled = (node for node in walk(handling.guard.body) if isinstance(node, cst.Assign) and call not in walk(node))
-    read = {n for each in filled if names & _read(each.value) for t in each.targets for n in ex.target_names(t.target)}
+    read = {
+        n for each in filled if names & names_in(each.value) for t in each.targets for n in ex.target_names(t.target)
+    }
     if target.value not in names | read or not _goes_on(anatomy, call, handling, target.value, line.value):
         return None
     uses = uses_after(anatomy.module, target.value, handling.guard, anatomy.module.scope_of[call].function.node)
@@ -164,10 +166,6 @@ def _is_worked_with(module: SourceModule, use: cst.Name) -> bool:
     given = module.parent[use]
     call = module.parent[given] if isinstance(given, cst.Arg) else None
     return isinstance(call, cst.Call) and not module.is_statement(call) and flows_on(module, use)
-
-
-def _read(value: cst.BaseExpression) -> set[str]:
-    return names_in(value)
 
 
 def _is_read_as_such(anatomy: Anatomy, keys: Collection[str]) -> bool:

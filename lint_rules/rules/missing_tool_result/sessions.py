@@ -19,7 +19,8 @@ from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.failing import Fault
-from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
+from lint_rules.obligations.open_ends import BROKEN, REFUSED
+from lint_rules.rules.missing_tool_result.afterwards import Afterwards
 from lint_rules.rules.missing_tool_result.takers import takers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -104,7 +105,7 @@ class Sessions:
                 if kind != "exception" and not closed and target not in seen:
                     seen.add(target)
                     queue.append(target)
-        open_ends = OpenEnds(self._anatomy, self._answers, self._function)
+        open_ends = Afterwards(self._anatomy, self._answers, self._function)
         return BROKEN if ends and open_ends.outlives(slot, self._function, surely=True) else None
 
     def _renews(self, point: Point, slot: Slot) -> bool:

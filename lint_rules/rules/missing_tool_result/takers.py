@@ -18,7 +18,8 @@ from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.finding import Related
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.failing import Fault
-from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
+from lint_rules.obligations.open_ends import BROKEN, REFUSED
+from lint_rules.rules.missing_tool_result.afterwards import Afterwards
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -223,7 +224,7 @@ class _Caller:
         self.anatomy = anatomy
         self.site = site
         self.function = site.caller
-        self.ends = OpenEnds(anatomy, answers, site.caller)
+        self.ends = Afterwards(anatomy, answers, site.caller)
         self.ends.histories |= set(slots)
         self.graph = self.ends.graph
         self.points = self.graph.enclosing(site.node, anatomy.module.parent)

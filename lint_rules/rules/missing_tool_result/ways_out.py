@@ -29,6 +29,7 @@ from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.obligations.waiting import Asked, Taken, stored_calls
+from lint_rules.rules.missing_tool_result.afterwards import Afterwards
 from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes
 from lint_rules.rules.missing_tool_result.held_back import Held, held_back
 from lint_rules.rules.missing_tool_result.taken import (
@@ -82,7 +83,7 @@ class WaysOut:
         self.function = function
         self._failing = failing
         self._is_stopped = False
-        self.ends = OpenEnds(anatomy, answers, function)
+        self.ends = Afterwards(anatomy, answers, function)
 
     def loops(self) -> Iterator[Taken]:
         for taken in calls_in_loops(self.anatomy, self.answers, self.function, self.ends):
@@ -373,7 +374,7 @@ class WaysOut:
         return not self.ends.stores and any(map(self._stores_before, self.anatomy.calls.sites[self.function]))
 
     def _stores_before(self, site: CallSite) -> bool:
-        ends = OpenEnds(self.anatomy, self.answers, site.caller)
+        ends = Afterwards(self.anatomy, self.answers, site.caller)
         return bool(ends.stores) and ends.is_stored_before(self.anatomy.points(site.caller, [site.node]))
 
     def _after(self, taken: Taken, escape: Escape) -> str | None:
@@ -412,7 +413,7 @@ class WaysOut:
         `ended`: it has ended before its time, and one that asks what it gives, and then no more, may have learned that.
         """
         for site in filter(self._stores_before, self.anatomy.calls.sites[self.function]):
-            ends = OpenEnds(self.anatomy, self.answers, site.caller)
+            ends = Afterwards(self.anatomy, self.answers, site.caller)
             points = self.anatomy.points(site.caller, [site.node])
             if ended and self._may_end(site, ends):
                 continue

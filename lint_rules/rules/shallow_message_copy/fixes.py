@@ -73,16 +73,12 @@ def _goes_anywhere(module: SourceModule, copy: Copy) -> bool:
     if not all(isinstance(target, (cst.Name, cst.Tuple, cst.List)) for target in targets):
         return True
     for node in copy.function.nodes:
-        if isinstance(node, (cst.For, cst.CompFor)) and not names.isdisjoint(_names(node.iter)):
+        if isinstance(node, (cst.For, cst.CompFor)) and not names.isdisjoint(names_in(node.iter)):
             names.update(ex.target_names(node.target))
         elif isinstance(node, cst.Assign) and (path_of(node.value) or ("",))[0] in names:
             names.update(name for target in node.targets for name in ex.target_names(target.target))
     uses = (n for n in copy.function.nodes if isinstance(n, cst.Name) and n.value in names)
     return any(_is_handed_over(module, use, names) for use in uses)
-
-
-def _names(node: cst.CSTNode) -> set[str]:
-    return names_in(node)
 
 
 def _is_handed_over(module: SourceModule, use: cst.CSTNode, names: set[str]) -> bool:
@@ -159,7 +155,7 @@ class _Deepening:
 
     def _each(self, source: cst.BaseExpression) -> cst.ListComp:
         """`[deepcopy(message) for message in source]`."""
-        element = next(cst.Name(name) for name in ("message", "part", "each") if name not in _names(source))
+        element = next(cst.Name(name) for name in ("message", "part", "each") if name not in names_in(source))
         return cst.ListComp(self._deep(element), cst.CompFor(element, source))
 
     def _is_a(self, kind: str, source: cst.BaseExpression) -> bool:

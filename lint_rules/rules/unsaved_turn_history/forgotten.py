@@ -24,13 +24,13 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.told import Told, leaves_out, told_by
 from lint_rules.anatomy.turns.lasting import WAITING, Lasting
 from lint_rules.anatomy.turns.lasting_places import Kept
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
 from lint_rules.rules.unsaved_turn_history.detached import is_put_nowhere
 from lint_rules.rules.unsaved_turn_history.how_sent import How, how_sent, is_kept_by_server
 from lint_rules.rules.unsaved_turn_history.late_runs import headers
+from lint_rules.rules.unsaved_turn_history.shown_replies import ShownReplies
 from lint_rules.rules.unsaved_turn_history.single_turns import single_turns
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -112,7 +112,7 @@ class _Search:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.lasting = Lasting(anatomy)
-        self.places = ReplyPlaces(anatomy, lost=is_put_nowhere)
+        self.places = ShownReplies(anatomy, lost=is_put_nowhere)
         self._pending: dict[tuple[Scope, Slot, frozenset[Slot], frozenset[tuple[str, str]]], list[_Pending]] = {}
         self._adders: dict[Slot, list[Scope]] = {}
         self._elsewhere: dict[Anatomy, _Search] = {}

@@ -26,7 +26,8 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.late_requests import LateRequests, leaves
+from lint_rules.obligations.late_requests import leaves
+from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -80,7 +81,7 @@ class _Search:
         self.lasting = Lasting(anatomy)
         self.resources = anatomy.resources
         self.places = ReplyPlaces(anatomy)
-        self.late = LateRequests(anatomy)
+        self.late = LateTurns(anatomy)
         self._known_views: dict[Slot, set[Slot]] = {}
 
     def of(self, function: Scope) -> Iterator[Unhanded]:

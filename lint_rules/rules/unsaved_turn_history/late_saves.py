@@ -21,7 +21,8 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.held_parts import place_of
-from lint_rules.obligations.late_requests import LateRequests, fails_to
+from lint_rules.obligations.late_requests import fails_to
+from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -77,7 +78,7 @@ def late_returns(anatomy: Anatomy) -> Iterator[LateReturn]:
 class _Search:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
-        self.late = LateRequests(anatomy)
+        self.late = LateTurns(anatomy)
         self.places = ReplyPlaces(anatomy)
         self._known: dict[tuple[Anatomy, Scope], _Stores] = {}
 
