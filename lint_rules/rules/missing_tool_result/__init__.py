@@ -135,10 +135,10 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.finding import Related
-from lint_rules.obligations.failing import Failing
 from lint_rules.obligations.open_ends import REFUSED
 from lint_rules.obligations.waiting import Taken
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.missing_tool_result.failing import Failing
 from lint_rules.rules.missing_tool_result.fixes import repair
 from lint_rules.rules.missing_tool_result.open_calls import (
     Unkept,

@@ -18,9 +18,9 @@ from lint_rules.anatomy.rounds.limits import counts_rounds
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.obligations.failing import Fault
 from lint_rules.obligations.open_ends import BROKEN, REFUSED
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
+from lint_rules.rules.missing_tool_result.failing import Fault
 from lint_rules.rules.missing_tool_result.takers import takers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point

@@ -14,10 +14,10 @@ from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
 from lint_rules.anatomy.rounds.executions import CallLoop, call_loops
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.obligations.failing import bindings_of
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.obligations.waiting import BINDINGS, Asked, Taken, calls_of, loops
+from lint_rules.rules.missing_tool_result.failing import bindings_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.mentions import mentions

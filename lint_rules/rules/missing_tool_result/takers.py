@@ -17,9 +17,9 @@ from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.finding import Related
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.failing import Fault
 from lint_rules.obligations.open_ends import BROKEN, REFUSED
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
+from lint_rules.rules.missing_tool_result.failing import Fault
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point

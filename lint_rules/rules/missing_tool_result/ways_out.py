@@ -25,12 +25,12 @@ from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.obligations.waiting import Asked, Taken, stored_calls
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
 from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes
+from lint_rules.rules.missing_tool_result.failing import Failing, Fault
 from lint_rules.rules.missing_tool_result.held_back import Held, held_back
 from lint_rules.rules.missing_tool_result.taken import (
     calls_as_arguments,
