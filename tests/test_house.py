@@ -86,12 +86,13 @@ def test_no_room_is_for_one_rule_in_secret() -> None:
     for module, name in asked:
         outer, _, last = name.rpartition(".")
         called[outer if last.startswith("__") else last].add((module, name))  # who makes an object asks its class
+    below = {each: _asked_by(each, node, called) for each, node in asked.items()}
     served: defaultdict[Function, set[str]] = defaultdict(set)
     for rule in {owner(module) for module, _ in asked} - {None}:
         seen, left = set[Function](), {each for each in asked if owner(each[0]) == rule}
         while left:
             seen |= left
-            left = {below for each in left for below in _asked_by(each, asked[each], called)} - seen
+            left = {other for each in left for other in below[each]} - seen
         for each in seen:
             served[each].add(str(rule))
     lines: Counter[tuple[str, str]] = Counter()
