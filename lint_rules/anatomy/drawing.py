@@ -263,7 +263,7 @@ class _Round:
             self._add("reply", calls, ex.source(calls, _NAME), "the tool calls that the model asks for")
             return
         statement = self.module.statement(self.loop.asks)
-        for target in ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else ():
+        for target in ex.assigned(statement):
             self._add("reply", target, ex.source(target, _NAME), "what the model says")
             return
 

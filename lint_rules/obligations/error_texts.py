@@ -402,7 +402,7 @@ def _flags(anatomy: Anatomy, text: ErrorText) -> set[str]:
 
 
 def _is_handled(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    return any(isinstance(outer, cst.ExceptHandler) for outer in anatomy.module.ancestors(node))
+    return anatomy.module.in_handler(node)
 
 
 def _is_constant(value: cst.BaseExpression | None) -> bool:

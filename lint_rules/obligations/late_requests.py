@@ -40,7 +40,7 @@ class LateRequests:
     def points(self, again: Again, request: cst.Call) -> list[Point]:
         """Where a request may fail: where it is made, and where the pieces of its answer come in."""
         outer = again.module.awaiting(request)
-        bound = ex.targets(outer) if isinstance(outer, (cst.Assign, cst.AnnAssign)) else []
+        bound = ex.assigned(outer)
         bound += [outer.asname.name] if isinstance(outer, cst.WithItem) and outer.asname is not None else []
         names = {name for target in bound for name in ex.target_names(target)}
         streams = [

@@ -89,7 +89,7 @@ class Repeated:
     def _is_over_calls(self, loop: cst.For) -> bool:
         if self.facts.is_kind(loop.iter, Kind.CALLS):
             return True
-        targets = [e.value for e in loop.target.elements] if isinstance(loop.target, cst.Tuple) else [loop.target]
+        targets = ex.several(loop.target)
         return any(self.facts.is_kind(target, Kind.CALL) for target in targets)
 
     def _of_reply(self, stored: Stored, loop: cst.For, slots: set[Slot]) -> bool:

@@ -96,7 +96,7 @@ class Region:
 
     def begun(self, starts: list[Point]) -> Region:
         """The same region, with what is known of it, entered elsewhere."""
-        for shared in ("settling", "hopeful", "_answering_loops", "_statements"):
+        for shared in ("settling", "hopeful", "_answering_loops", "statements"):
             getattr(self, shared)  # worked out once, here
         other = copy(self)
         other.starts = [start for start in starts if start in self.inside]

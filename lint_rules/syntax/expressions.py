@@ -223,6 +223,11 @@ def slice_of(node: cst.CSTNode) -> cst.Slice | None:
     return None
 
 
+def unsliced(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`h` of `h[1:]`; anything else is what it is."""
+    return node.value if isinstance(node, cst.Subscript) and slice_of(node) is not None else node
+
+
 def key(node: cst.CSTNode) -> str | None:
     """`k` of `x["k"]` and `x.get("k", ...)`, `x.pop("k")`, `x.setdefault("k", ...)`, `getattr(x, "k")`; else None."""
     pair = _keyed(node)
@@ -343,6 +348,16 @@ def alternatives(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 def targets(node: cst.Assign | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For) -> list[cst.BaseExpression]:
     """What an assignment or loop binds: `a` and `b.c` of `a = b.c = x`, the one target of the other forms."""
     return [target.target for target in node.targets] if isinstance(node, cst.Assign) else [node.target]
+
+
+def assigned(node: cst.CSTNode | None) -> list[cst.BaseExpression]:
+    """What an assignment binds; nothing of any other node."""
+    return targets(node) if isinstance(node, (cst.Assign, cst.AnnAssign)) else []
+
+
+def several(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The parts of a tuple; anything else is the one part of itself."""
+    return [element.value for element in node.elements] if isinstance(node, cst.Tuple) else [node]
 
 
 def unpacked(

@@ -410,6 +410,10 @@ class SourceModule:
                 return None
         return None
 
+    def in_handler(self, node: cst.CSTNode) -> bool:
+        """Whether `node` stands in what handles an exception."""
+        return any(isinstance(outer, cst.ExceptHandler) for outer in self.ancestors(node))
+
     def _end(self, node: cst.CSTNode) -> int:
         """The place behind the last node below `node`, which is the last child of its last child, and so on."""
         last, passed = node, []

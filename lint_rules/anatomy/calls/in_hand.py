@@ -286,7 +286,7 @@ class InHand:
             return (True, True) if pair[1] in CALL_MEMBERS else (None, False)
         if name == "isinstance" and len(test.args) == 2 and self.is_whole(test.args[0].value):
             types = test.args[1].value
-            named = [e.value for e in types.elements] if isinstance(types, cst.Tuple) else [types]
+            named = ex.several(types)
             last = [ex.last_name(t) for t in named]
             if any(map(_is_of_calls, last)):
                 return True, True

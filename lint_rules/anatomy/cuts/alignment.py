@@ -387,4 +387,4 @@ def _takes(node: cst.CSTNode) -> bool:
 
 def _listed(target: cst.BaseExpression) -> cst.BaseExpression:
     """The list that `h[i:] = ...` changes; other targets as they are."""
-    return target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target
+    return ex.unsliced(target)

@@ -155,7 +155,7 @@ class Mending:
     @staticmethod
     def _whole(target: cst.BaseExpression) -> cst.BaseExpression:
         """`h` of `h[:] = ...`."""
-        return target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target
+        return ex.unsliced(target)
 
     # -- what a body does -------------------------------------------------------------------------------------
 

@@ -502,7 +502,7 @@ class Heads:
         tool = self.module.scope_of[head.calls[0]].function if head.calls else head.function
         given = {*self.anatomy.written_for(tool)}
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
-        is_excerpt = head.each or any(isinstance(o, cst.ExceptHandler) for o in self.module.ancestors(head.node))
+        is_excerpt = head.each or self.module.in_handler(head.node)
         if self._is_under(head, _EXCERPT if is_excerpt else _LABEL) or not self._is_limit(head.size):
             return False
         if any(not given.isdisjoint(_named(size)) for size in sizes):

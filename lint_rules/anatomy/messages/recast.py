@@ -70,7 +70,7 @@ def made(anatomy: Anatomy) -> Iterator[tuple[cst.Dict | cst.Call, dict[str, cst.
 def put_later(anatomy: Anatomy, node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
     """What a dict gets by the name that it is made under: `line = {"role": role}; line["content"] = text`."""
     statement = anatomy.module.parent[node]
-    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    targets = ex.assigned(statement)
     slot = anatomy.facts.slots.of(targets[0]) if len(targets) == 1 else None
     return dict(anatomy.facts.members(slot)) if slot is not None and slot[0] == "var" else {}
 

@@ -93,7 +93,7 @@ class Behind:
             return False
         slots, aliases = self.anatomy.facts.slots, self.anatomy.aliases
         statement = self.anatomy.module.statement(self.call)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         held = {slots.of(target) for target in targets}
         named = [n for n in self.function.nodes_of(cst.Assign) if slots.of(n.value) in held - {None}]
         held |= {slots.of(target) for node in named for target in ex.targets(node)}

@@ -83,7 +83,7 @@ class AskedWith:
         holder = self._module.parent[load]
         while isinstance(holder, (cst.Await, cst.BooleanOperation)):
             holder = self._module.parent[holder]
-        targets = ex.targets(holder) if isinstance(holder, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(holder)
         first = [t.elements[0].value if isinstance(t, cst.Tuple) and t.elements else t for t in targets]
         return {target.value for target in first if isinstance(target, cst.Name)}
 

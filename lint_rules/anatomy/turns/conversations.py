@@ -111,7 +111,7 @@ class Conversations:
         for node in made:
             call = ex.inner(node.value)
             for target in ex.targets(node) if isinstance(call, cst.Call) else ():
-                parts = [each.value for each in target.elements] if isinstance(target, cst.Tuple) else [target]
+                parts = ex.several(target)
                 for at, part in enumerate(parts):
                     if self._facts.slots.of(part) == slot:
                         yield call, at if isinstance(target, cst.Tuple) else None  # type: ignore[misc]

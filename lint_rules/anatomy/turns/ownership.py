@@ -43,7 +43,7 @@ class Ownership:
             base = ex.receiver(write.node)
         elif isinstance(write.node, cst.Assign):
             target = write.node.targets[0].target  # `h[:] = new` writes to `h`
-            base = target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target
+            base = ex.unsliced(target)
         return base is not None and self.is_own(base, write.function)
 
     def is_connection(self, function: Scope, name: str) -> bool:
@@ -323,7 +323,7 @@ def _is_key(anatomy: Anatomy, slot: Slot) -> bool:
             if any(value is name and _is_key(anatomy, inner) for inner, value in bound):
                 return True
         statement = module.statement(name)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         if any((held := slots.of(target)) not in {None, slot} and _is_key(anatomy, held) for target in targets):
             return True
     return False

@@ -155,8 +155,7 @@ class ReplyPlaces:
         return [
             node.value.elements
             for node in callee.nodes_of(cst.Return)
-            if isinstance(node.value, cst.Tuple)
-            and not any(isinstance(outer, cst.ExceptHandler) for outer in there.module.ancestors(node))
+            if isinstance(node.value, cst.Tuple) and not there.module.in_handler(node)
         ]
 
     def kept(self, function: Scope, call: cst.Call, taken: set[str], slot: Slot | None = None) -> list[cst.CSTNode]:

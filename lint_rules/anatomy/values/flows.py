@@ -491,7 +491,7 @@ class Flows(Forms):
     def _call_made_with(self, value: cst.Call) -> Evidence | None:
         """The call that is made here with a value, or with the name or part it is assigned to, as its arguments."""
         statement = self.module.statement(value)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         given = statement.value if isinstance(statement, (cst.Assign, cst.AnnAssign)) else None
         if given is None or value not in ex.alternatives(given):
             return self._made_with.get(value)

@@ -383,7 +383,7 @@ def stores_at(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
         if type(node) is cst.AugAssign and type(node.value) in {cst.List, cst.ListComp}:
             yield node.target, node
     elif type(node) is cst.Del:
-        targets = [e.value for e in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
+        targets = ex.several(node.target)
     while targets:
         target = targets.pop()
         if isinstance(target, (cst.Tuple, cst.List)):

@@ -66,7 +66,7 @@ def hands_back(anatomy: Anatomy, given: Given) -> bool:
     for node in given.function.nodes:
         if isinstance(node, (cst.Yield, cst.Return)):
             value = node.value.item if isinstance(node.value, cst.From) else node.value
-            parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+            parts = ex.several(value) if value is not None else []
             if any(part is not None and anatomy.facts.slots.of(part) == slot for part in parts):
                 return True
     return False

@@ -88,7 +88,7 @@ def keeps(anatomy: Anatomy, statement: cst.CSTNode | None, slot: Slot) -> bool:
     callee = anatomy.facts.slots.callee(call)
     if callee is None or not isinstance(call, cst.Call):
         return False
-    targets = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]
+    targets = ex.several(target)
     places = [n for n, t in enumerate(targets) if anatomy.facts.slots.of(t) == slot]
     given = {p[2] for p, v in anatomy.facts.slots.bindings(call, callee) if anatomy.facts.slots.of(v) == slot}
     for node in callee.nodes_of(cst.Return):

@@ -169,4 +169,4 @@ class Prompts:
 def _side_by_side(value: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What a function gives back together: the parts of a tuple are no text together."""
     value = ex.inner(value)
-    return [element.value for element in value.elements] if isinstance(value, cst.Tuple) else [value]
+    return ex.several(value)

@@ -96,7 +96,7 @@ class SavedFirst:
     def _is_cut_at(self, content: cst.BaseExpression, call: cst.Call) -> bool:
         """`messages[at]["content"] = text`, and then `messages[:at]`: the message is cut off again."""
         statement = self.module.statement(content)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         parts = [part for target in targets for part in walk(target) if isinstance(part, cst.Subscript)]
         indices = {ex.source(index) for part in parts if (index := ex.index(part)) is not None}
         function = self.module.scope_of[call].function
@@ -137,7 +137,7 @@ class SavedFirst:
     def _rows(self, function: Scope, call: cst.Call) -> list[tuple[cst.CSTNode, set[str]]]:
         """Where what a call makes is stored, if it makes a row, and the names of the row; else the call."""
         statement = self.module.statement(call)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         names = {name for target in targets for name in ex.target_names(target)}
         if not names or ex.receiver(call) is not None or not ex.called_name(call)[:1].isupper():
             return [(call, names)]

@@ -162,7 +162,7 @@ def _stand_beside(anatomy: Anatomy, copy: Copy) -> bool:
 def _is_added_to(anatomy: Anatomy, copy: Copy) -> bool:
     """Whether something is put into the new message by its name."""
     statement = anatomy.module.statement(copy.node)
-    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    targets = ex.assigned(statement)
     slots = {anatomy.facts.slots.of(target) for target in targets} - {None}
     for part in walk(copy.region) if slots else ():
         pair = ex.member(part)

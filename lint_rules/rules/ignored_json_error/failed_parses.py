@@ -258,7 +258,7 @@ def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
         targets = ex.targets(statement)
         names = {name for target in targets for name in ex.target_names(target)}
     for given in function.returned:
-        for whole in [e.value for e in given.elements] if isinstance(given, cst.Tuple) else [given]:
+        for whole in ex.several(given):
             for part in (each for one in ex.alternatives(whole) for each in (one, *sources(one))):
                 if part is call or (isinstance(part, cst.Name) and part.value in names):
                     return True

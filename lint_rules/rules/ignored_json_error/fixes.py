@@ -251,7 +251,7 @@ class _Answer:
 
     def _is_handlers(self, node: cst.CSTNode) -> bool:
         """Whether a name lives in an `except ... as name` of its own: a second one does it no harm."""
-        return any(isinstance(outer, cst.ExceptHandler) for outer in self.anatomy.module.ancestors(node))
+        return self.anatomy.module.in_handler(node)
 
 
 def _message(value: cst.BaseExpression) -> cst.BaseExpression | None:

@@ -234,7 +234,7 @@ def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) ->
 def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """`x = json.loads(x)` before `tool(**x)`: the text that an error leaves in the name is used as a dict, untested."""
     module, given, statement = anatomy.module, call.args[0].value, anatomy.module.statement(call)
-    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    targets = ex.assigned(statement)
     if not isinstance(given, cst.Name) or given.value not in {name for t in targets for name in ex.target_names(t)}:
         return False
     uses = uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)

@@ -131,7 +131,7 @@ def _unsorted(anatomy: Anatomy, guard: Guard) -> list[Made]:
 
 def _is_last_resort(anatomy: Anatomy, maker: cst.CSTNode) -> bool:
     """In an `except`: text of arguments that could not be sorted, or not parsed."""
-    return any(isinstance(outer, cst.ExceptHandler) for outer in anatomy.module.ancestors(maker))
+    return anatomy.module.in_handler(maker)
 
 
 def _place(anatomy: Anatomy, guard: Guard, made: Made) -> cst.CSTNode:

@@ -241,7 +241,7 @@ def _says_something(anatomy: Anatomy, shows: cst.CSTNode) -> bool:
 def _sets_content(anatomy: Anatomy, node: cst.CSTNode) -> bool:
     """Whether the content is set later, on a message that is named."""
     statement = anatomy.module.statement(node)
-    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    targets = ex.assigned(statement)
     slots = {anatomy.facts.slots.of(target) for target in targets}
     for other in anatomy.module.nodes_of(cst.Assign, cst.AugAssign):
         pairs = (ex.member(target) for target in ex.targets(other))

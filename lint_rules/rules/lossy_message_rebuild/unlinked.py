@@ -42,7 +42,7 @@ def unlinked(anatomy: Anatomy) -> Iterator[Recast]:
 def _taken_over(anatomy: Anatomy, copy: Copy) -> cst.CSTNode | None:
     """Where the new message gets calls that are made of those of the old one."""
     statement = anatomy.module.statement(copy.node)
-    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    targets = ex.assigned(statement)
     slots = {anatomy.facts.slots.of(target) for target in targets} - {None}
     function = anatomy.module.scope_of[copy.node].function
     for line in anatomy.module.nodes_inside(copy.region, function, cst.Assign) if slots else ():

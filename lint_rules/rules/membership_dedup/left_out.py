@@ -51,7 +51,7 @@ def _taken_out(anatomy: Anatomy) -> Iterator[LeftOut]:
     for picked in anatomy.module.nodes_of(cst.ListComp):
         over, outer = picked.for_in, anatomy.module.parent[picked]
         question = _question(over.ifs[0].test) if len(over.ifs) == 1 else None
-        targets = ex.targets(outer) if isinstance(outer, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(outer)
         if question is None or not question.is_new or [ex.source(each) for each in targets] != [ex.source(over.iter)]:
             continue
         same = {ex.source(each) for each in (over.target, picked.elt, question.asked)}

@@ -239,7 +239,7 @@ class _Way:
         )
 
     def _is_in_handler(self, node: cst.CSTNode) -> bool:
-        return any(isinstance(outer, cst.ExceptHandler) for outer in self.module.ancestors(node))
+        return self.module.in_handler(node)
 
     def _may_ask_how_it_ended(self, branch: cst.If | cst.ExceptHandler) -> bool:
         """Whether something behind the loop may hang on what its rounds have done, not on what was there before."""

@@ -132,7 +132,7 @@ def _text_of(node: cst.BaseExpression) -> str | None:
 
 def _text(value: cst.BaseExpression, names: set[str], texts: set[str]) -> cst.BaseExpression | None:
     """The reply's text in `reply.content`, `reply.content or "..."`, `text, round`."""
-    parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+    parts = ex.several(value)
     for part in parts:
         for one in ex.alternatives(part):
             if _is_text(one, names) or (isinstance(one, cst.Name) and one.value in texts):

@@ -258,5 +258,5 @@ def takes_last(write: HistoryWrite) -> bool:
     if head is None or head.lower is not None or head.upper is None or not isinstance(kept, cst.Subscript):
         return False
     places = ex.targets(write.node) if isinstance(write.node, cst.Assign) else []
-    whole = [t.value if isinstance(t, cst.Subscript) and ex.slice_of(t) is not None else t for t in places]
+    whole = [ex.unsliced(t) for t in places]
     return any(ex.source(place) == ex.source(kept.value) for place in whole)

@@ -373,7 +373,7 @@ def _unseen(found: Untracked) -> Draft:
 
 def _digest(anatomy: Anatomy, found: Digest) -> Draft:
     history, (there, empty) = describe(found.history), found.empty
-    fails = any(isinstance(outer, cst.ExceptHandler) for outer in there.module.ancestors(empty))
+    fails = there.module.in_handler(empty)
     message = (
         f"the messages of `{history}` give way here to what `{ex.source(found.request.func, 40)}` makes of them:"
         f" where it {'fails' if fails else 'gives nothing'}, they are lost all the same"

@@ -136,7 +136,7 @@ class _Search:
         errors = {name for each in caught for name in ex.target_names(each)}
         sent = names_in(*run.args)
         for node in told:
-            if not any(isinstance(outer, cst.ExceptHandler) for outer in self.anatomy.module.ancestors(node)):
+            if not self.anatomy.module.in_handler(node):
                 value = node.value if isinstance(node, cst.Assign) else node
                 read = names_in(value) & given
                 is_sent = bool(read) and read <= sent  # `talk = run(talk)`: where that fails, it is as it was
