@@ -270,10 +270,14 @@ def _behind(anatomy: Anatomy, function: Scope, block: cst.CSTNode, request: cst.
         if flow.reaches(here, [flow.exit], barred, exceptions=False) and not function.nodes_of(cst.Yield):
             yield ErrorText(anatomy, function, handler, _NOTHING, request)
         for last in leaving:
-            if isinstance(last, cst.Return) and _is_empty(last.value or _NOTHING) and not _is_handled(anatomy, last):
+            if (
+                isinstance(last, cst.Return)
+                and _is_empty(last.value or _NOTHING)
+                and not anatomy.module.in_handler(last)
+            ):
                 if flow.reaches(here, at := anatomy.points(function, [last]), barred - {*at}, exceptions=False):
                     yield ErrorText(anatomy, function, last, last.value or _NOTHING, request)
-    bound = [node for node in function.nodes_of(cst.Assign) if _is_handled(anatomy, node)]
+    bound = [node for node in function.nodes_of(cst.Assign) if anatomy.module.in_handler(node)]
     rebound = {name for node in bound for target in node.targets for name in ex.target_names(target.target)}
     for name in sorted(names - rebound):
         before = [d for point in here for d in anatomy.reaching(function).at(point, name) if d.kind == "assign"]
@@ -396,13 +400,9 @@ def _flags(anatomy: Anatomy, text: ErrorText) -> set[str]:
     """The other names that are bound where an error is handled, or where its request is made, and tell of it."""
     guard = next(outer for outer in anatomy.module.ancestors(text.node) if isinstance(outer, (cst.Try, cst.If)))
     bound = {name for node in walk_scope(guard) if isinstance(node, _BINDING) for t in ex.targets(node)
-             for name in ex.target_names(t) if _is_constant(node.value) or _is_handled(anatomy, node)}  # fmt: skip
+             for name in ex.target_names(t) if _is_constant(node.value) or anatomy.module.in_handler(node)}  # fmt: skip
     targets = ex.targets(text.node) if isinstance(text.node, _BINDING) else []
     return bound - {name for target in targets for name in ex.target_names(target)}
-
-
-def _is_handled(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    return anatomy.module.in_handler(node)
 
 
 def _is_constant(value: cst.BaseExpression | None) -> bool:

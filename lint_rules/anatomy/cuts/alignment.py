@@ -146,7 +146,7 @@ class Alignment:
 
     def _bound(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign) -> set[Slot]:
         targets = ex.targets(node)
-        return {slot for t in targets for e in _unpacked(t) if (slot := self.slots.of(_listed(e))) is not None}
+        return {slot for t in targets for e in _unpacked(t) if (slot := self.slots.of(ex.unsliced(e))) is not None}
 
     # -- tests of roles that decide ---------------------------------------------------------------------------
 
@@ -383,8 +383,3 @@ def _unpacked(target: cst.BaseExpression) -> list[cst.BaseExpression]:
 
 def _takes(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Call) and ex.called_name(node) in _TAKES
-
-
-def _listed(target: cst.BaseExpression) -> cst.BaseExpression:
-    """The list that `h[i:] = ...` changes; other targets as they are."""
-    return ex.unsliced(target)

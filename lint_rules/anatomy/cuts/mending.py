@@ -143,7 +143,7 @@ class Mending:
             if isinstance(outer, cst.Return):
                 return True
             if isinstance(outer, (cst.Assign, cst.AnnAssign)):
-                kinds = (self.anatomy.facts.kinds(self._whole(target)) for target in ex.targets(outer))
+                kinds = (self.anatomy.facts.kinds(ex.unsliced(target)) for target in ex.targets(outer))
                 return any(Kind.HISTORY in known for known in kinds)
             if isinstance(outer, cst.Arg):
                 return isinstance(passed := self.module.parent[outer], cst.Call) and self.anatomy.calls.asks(passed)
@@ -151,11 +151,6 @@ class Mending:
                 return False
             here = outer
         return here is not call
-
-    @staticmethod
-    def _whole(target: cst.BaseExpression) -> cst.BaseExpression:
-        """`h` of `h[:] = ...`."""
-        return ex.unsliced(target)
 
     # -- what a body does -------------------------------------------------------------------------------------
 

@@ -123,15 +123,10 @@ def _unsorted(anatomy: Anatomy, guard: Guard) -> list[Made]:
         made
         for side in (guard.key, guard.kept)
         for made in side.of(Part.DUMPED)
-        if made.maker is not None and not _is_last_resort(anatomy, made.maker)
+        if made.maker is not None and not anatomy.module.in_handler(made.maker)
     ]
     written = [] if guard.parts & {Part.VALUES, Part.SORTED, Part.EITHER} else guard.key.of(Part.TEXT)
     return [*dumped, *written]
-
-
-def _is_last_resort(anatomy: Anatomy, maker: cst.CSTNode) -> bool:
-    """In an `except`: text of arguments that could not be sorted, or not parsed."""
-    return anatomy.module.in_handler(maker)
 
 
 def _place(anatomy: Anatomy, guard: Guard, made: Made) -> cst.CSTNode:

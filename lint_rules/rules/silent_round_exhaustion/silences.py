@@ -195,7 +195,7 @@ class _Way:
         """
         function = self.loop.function
         given = (node for node in function.nodes_of(cst.Return) if not is_neutral(node.value))
-        if not self._is_unread and not all(self._is_in_handler(node) for node in given):
+        if not self._is_unread and not all(self.module.in_handler(node) for node in given):
             return
         if not self.leftovers.leaves_without_calls or not all(_only_logs(test) for test, _ in self.limits.counted()):
             return
@@ -237,9 +237,6 @@ class _Way:
         return isinstance(node, cst.Raise) or any(
             isinstance(part, cst.Yield) or (isinstance(part, cst.Call) and not _is_quiet(part)) for part in parts
         )
-
-    def _is_in_handler(self, node: cst.CSTNode) -> bool:
-        return self.module.in_handler(node)
 
     def _may_ask_how_it_ended(self, branch: cst.If | cst.ExceptHandler) -> bool:
         """Whether something behind the loop may hang on what its rounds have done, not on what was there before."""
