@@ -93,7 +93,7 @@ class Guards:
             if not self.signatures.of(left).tells_call or not self.signatures.of(right).tells_call:
                 return
             denies = isinstance(operator, cst.NotEqual)
-            if self._carries(right, node, function, stored=False) or not self._carries(left, node, function):
+            if self._carries(right, node, function) or not self._carries(left, node, function):
                 yield from self._guard(node, function, "equal", denies, left, right)
             else:
                 yield from self._guard(node, function, "equal", denies, right, left)
@@ -191,10 +191,8 @@ class Guards:
             return found[0] if len(found) == 1 else None
         return None
 
-    def _carries(
-        self, value: cst.BaseExpression, node: cst.BaseExpression, function: Scope, *, stored: bool = False
-    ) -> bool:
-        signature = self.signatures.of(value, stored=stored)
+    def _carries(self, value: cst.BaseExpression, node: cst.BaseExpression, function: Scope) -> bool:
+        signature = self.signatures.of(value)
         return bool(signature.past) or any(self._is_carried(slot, node, function) for slot in signature.slots)
 
     def _is_carried(self, slot: Slot, node: cst.CSTNode, function: Scope) -> bool:

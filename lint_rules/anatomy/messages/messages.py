@@ -234,7 +234,7 @@ class Messages:
             return []
         return [Message(call, "tool", None, (call,), call)]
 
-    def gives_answer(self, function: Scope, *, listed: bool = False) -> bool:
+    def gives_answer(self, function: Scope, *, listed: bool) -> bool:
         """Whether a function of this file gives back the result of a tool call; with `listed`, a list of such.
 
         Whatever it is given: one that puts parts of messages into another form may give a result as well.

@@ -84,7 +84,7 @@ def offers(anatomy: Anatomy) -> Iterator[Offer]:
             yield Offer(call, tools, functions, call, (), known.get(call, frozenset()), maybe=maybe)
 
 
-def offer_of_callers(anatomy: Anatomy, offer: Offer, way: tuple[str, ...], place: str = "") -> Iterator[Offer]:
+def offer_of_callers(anatomy: Anatomy, offer: Offer, way: tuple[str, ...], place: str) -> Iterator[Offer]:
     """The calls of the function that asks and gives back the part of the reply at `way`, at a `place` of a tuple."""
     function, slots = anatomy.module.scope_of[offer.call].function, anatomy.facts.slots
     slot = slots.of(offer.tools)

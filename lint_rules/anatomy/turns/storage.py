@@ -587,7 +587,7 @@ class Storage:
                 kept = whole and self._keeps_whole(here)
                 queue += [(part, history, coded, kept, None) for part in self._parts(here)]
 
-    def returned_by(self, function: Scope, depth: int, at: int | None = None) -> list[Origin]:
+    def returned_by(self, function: Scope, depth: int, at: int | None) -> list[Origin]:
         """What a function gives back, or gives at one place of a tuple, in terms of its parameters."""
         if (function, depth, at) not in self._returned:
             self._returned[function, depth, at] = []

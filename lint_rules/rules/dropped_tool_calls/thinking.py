@@ -80,7 +80,7 @@ def _keeps_it(function: Scope) -> bool:
     return any(pair is not None and pair[1] in _SIGNED for pair in pairs) or not _SIGNED.isdisjoint(texts)
 
 
-def left_thinking(anatomy: Anatomy, told: Collection[Scope] = ()) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+def left_thinking(anatomy: Anatomy, told: Collection[Scope]) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
     """The messages with calls that are stored without thinking, each with what shows that there is some.
 
     Of functions that are `told` of, something else is said.

@@ -27,7 +27,7 @@ from lint_rules.syntax.walk import walk
 def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
     """The neutral value that goes on in place of the failed one; None where there is none, or it is tested or shown."""
     if handling.ending is Ending.DROPS:
-        return _returned_after(anatomy, call, handling) or _emptied_after(anatomy, call, handling, function)
+        return _returned_after(anatomy, handling) or _emptied_after(anatomy, call, handling, function)
     if handling.ending is Ending.TELLS:
         made = _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling, function)
         made = made or _text_itself(anatomy, call, handling)
@@ -183,7 +183,7 @@ def _is_asked_for(anatomy: Anatomy, keys: Collection[str]) -> bool:
     return any(ex.text(test.left) in keys for test in module.nodes_of(cst.Comparison))
 
 
-def _returned_after(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
+def _returned_after(anatomy: Anatomy, handling: Handling) -> cst.BaseExpression | None:
     """`try: return json.loads(x)` / `except: pass` / `return {}`: what comes right after takes the value's place."""
     if not any(isinstance(n, cst.Return) for n in walk(handling.guard.body)):
         return None

@@ -80,9 +80,7 @@ class Fault:
         """
         return self.landing(module, graph, point, settled)[0]
 
-    def landing(
-        self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never
-    ) -> tuple[Point | None, Fault]:
+    def landing(self, module: SourceModule, graph: Graph, point: Point, settled: Settled) -> tuple[Point | None, Fault]:
         """The same, with the error as it is there."""
         if self.stops and point.statement is not None:
             return self._lands_stopped(module, graph, point.statement, settled), self

@@ -138,7 +138,7 @@ def left_out(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> cst.BaseExpressi
     if taken.loop is None or not ends.stores:
         return None
     part = _part(anatomy, taken.loop.iter)
-    if part is None or _is_stored(anatomy, taken) or _others_answered(anatomy, taken):
+    if part is None or _is_stored(anatomy, taken) or _others_answered(taken):
         return None
     return part
 
@@ -207,7 +207,7 @@ def _is_stored(anatomy: Anatomy, taken: Taken) -> bool:
     )
 
 
-def _others_answered(anatomy: Anatomy, taken: Taken) -> bool:
+def _others_answered(taken: Taken) -> bool:
     """Whether answers are made elsewhere in the function, too."""
     assert taken.loop is not None
     inside = taken.region.inside

@@ -297,7 +297,7 @@ class Overlaps:
 
     def _public_entry(self, start: Start, turn: Turn, reach: Reach) -> Overlap | None:
         """A method that others call at any time, beside a background turn that comes by the clock."""
-        if turn.slot[0] != "attr" or not self._by_the_clock(start, turn):
+        if turn.slot[0] != "attr" or not self._by_the_clock(start):
             return None
         for method in turn.slot[1].methods.values():
             if method in reach or not self.races.is_public(method) or self.races.is_setup(method):
@@ -311,7 +311,7 @@ class Overlaps:
                     return self._two(start, turn, second, name_of(method), method.name)
         return None
 
-    def _by_the_clock(self, start: Start, turn: Turn) -> bool:
+    def _by_the_clock(self, start: Start) -> bool:
         """A timer, or a loop with a pause in it that runs the turn."""
         if isinstance(start.node, cst.Call) and ex.called_name(start.node) in _TIMERS:
             return True

@@ -51,7 +51,7 @@ class LateRun:
     leaves: cst.CSTNode
 
 
-def late_runs(anatomy: Anatomy, known: Container[Scope] = ()) -> Iterator[LateRun]:
+def late_runs(anatomy: Anatomy, known: Container[Scope]) -> Iterator[LateRun]:
     """Those of a file, for each run the first; of functions of which the like is `known`, none."""
     search = _Search(anatomy)
     for function in anatomy.module.functions:

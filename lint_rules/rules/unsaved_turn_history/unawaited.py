@@ -140,7 +140,7 @@ class _Search:
             if not self._tells(call, name, given) or not (self.resources.is_read_again(call) or _is_abstract(function)):
                 return None
             return Unrun(call, name, None, None, handed_on)
-        if handed_on or not self._is_known_coroutine(call, func) or not self._tells(call, name, given):
+        if handed_on or not self._is_known_coroutine(call) or not self._tells(call, name, given):
             return None
         return Unrun(call, name, None, None, False)
 
@@ -198,7 +198,7 @@ class _Search:
             self._found[function] = [(ask, self.places.derived(function, ask)) for ask in asks]
         return self._found[function]
 
-    def _is_known_coroutine(self, call: cst.Call, func: cst.BaseExpression) -> bool:
+    def _is_known_coroutine(self, call: cst.Call) -> bool:
         """Whether a method that no file at hand defines gives a coroutine, and stores.
 
         It is of a library whose methods do, or the same one is awaited elsewhere in the file.
