@@ -182,8 +182,6 @@ class Heads:
                     yield from self._find(head[0], further._replace(most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
                 yield from self._joined(part, list(_pieces(part)), further)
-            elif isinstance(part, cst.Await):
-                yield from self._find(part.expression, way)
             elif isinstance(part, cst.Call):
                 yield from self._called(part, further)
             elif isinstance(part, cst.Name):
