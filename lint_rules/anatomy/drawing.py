@@ -213,8 +213,7 @@ class _Round:
     def _snapshots(self) -> list[cst.BaseExpression]:
         """The copies or views of a history that are sent."""
         sent = self._sent
-        slot = self.facts.slots.of(sent)
-        values = [sent, *self.facts.assigned(slot)] if sent is not None else []
+        values = [sent, *self.facts.values_of(sent)] if sent is not None else []
         views = Views(self.anatomy)
         return [value for value in values if views.made_of(value) is not None]
 

@@ -160,8 +160,7 @@ class Moves:
         callee = self.facts.slots.callee(call)
         if callee is not None:
             return self._gives(callee, move.target)
-        base = ex.receiver(call)
-        keeper = self.facts.slots.of(base)
+        keeper = self.facts.slots.of(ex.receiver(call))
         is_part = keeper != move.target  # `thread.log.rows` of what `thread.read()` gives
         if keeper is None or self._takes(call) or keeper not in whole_of(move.target):
             return False

@@ -77,8 +77,7 @@ class Region:
         node = point.statement
         value = ex.inner(node.value) if isinstance(node, cst.Expr) else None
         if isinstance(value, cst.Call) and ex.called_name(value) in {"append", "extend"}:
-            base = ex.receiver(value)
-            slot = self.answers.facts.slots.of(base)
+            slot = self.answers.facts.slots.of(ex.receiver(value))
             if slot is not None and not any(self._is_other(arg.value) for arg in value.args):
                 yield slot
 

@@ -151,8 +151,7 @@ def _stored_calls(anatomy: Anatomy) -> Iterator[cst.Call]:
     for write in anatomy.writes.all:
         if write.value is None:
             continue
-        slot = anatomy.facts.slots.of(write.value)
-        values = [write.value, *anatomy.facts.assigned(slot)]
+        values = [write.value, *anatomy.facts.values_of(write.value)]
         for value in values:
             for node in walk(value):
                 if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "tool_calls":

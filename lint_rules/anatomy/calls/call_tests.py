@@ -31,8 +31,7 @@ def speaks_of_calls(facts: Facts, test: cst.BaseExpression) -> bool:
             kinds = facts.kinds(node)  # type: ignore[arg-type]
             if any(kind in kinds for kind in _KINDS):
                 return True
-            slot = facts.slots.of(node)  # type: ignore[arg-type]
-            if any(_mentions_calls(facts, value) for value in facts.assigned(slot)):
+            if any(_mentions_calls(facts, value) for value in facts.values_of(node)):  # type: ignore[arg-type]
                 return True
     return False
 

@@ -507,8 +507,7 @@ class Elements:
 
     def _returned_elsewhere(self, call: cst.Call) -> FoundClass | None:
         """What a method of an imported class gives back: `store.history(key)` with `store: SessionStore`."""
-        base = ex.receiver(call)
-        owner = self.facts.slots.of(base)
+        owner = self.facts.slots.of(ex.receiver(call))
         name = _plain_name(self.annotation_of(owner)) if owner is not None else None
         found = self.anatomy.imported_class(name) if name is not None else None
         if found is None:

@@ -454,8 +454,7 @@ class Heads:
 
     def _is_read(self, node: cst.Name | cst.Attribute) -> bool:
         """`short` of `short = text[:n].strip()`, `mark` of `mark = "..."`: the model reads what it holds, no name."""
-        slot = self.facts.slots.of(node)
-        values = self.facts.assigned(slot)
+        values = self.facts.values_of(node)
         held = [_unwrapped(part) for value in values for part in ex.alternatives(value)]
         return any(map(_head, held)) or (bool(held) and all(isinstance(part, cst.SimpleString) for part in held))
 
@@ -470,8 +469,7 @@ class Heads:
     @once(circular=False)
     def _stands_for_a_note(self, node: cst.Name | cst.Attribute) -> bool:
         """A name of a line that says so, maybe in some cases only; or a constant of another file."""
-        slot = self.facts.slots.of(node)
-        values = self.facts.assigned(slot)
+        values = self.facts.values_of(node)
         parts = [part for value in values for part in ex.alternatives(value)]
         if any(isinstance(part, _STRINGS) and _is_one_line(part) and self._tells(part) for part in parts):
             return True

@@ -253,8 +253,7 @@ def _handed_on(anatomy: Anatomy, stored: Stored) -> Iterator[cst.BaseExpression]
     if not _STORES.search(ex.called_name(stored.node)):
         return  # `channel.send(...)`, `events.emit(...)`: for people
     for arg in stored.node.args:
-        slot = anatomy.facts.slots.of(arg.value)
-        for value in [arg.value, *anatomy.facts.assigned(slot)]:
+        for value in [arg.value, *anatomy.facts.values_of(arg.value)]:
             made = ex.inner(value)
             if isinstance(made, cst.Call) and anatomy.transcript.call_id(made) is not None:
                 yield from (inside.value for inside in made.args if _may_be_text(inside))

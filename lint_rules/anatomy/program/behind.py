@@ -146,8 +146,7 @@ class Behind:
         for site in self.anatomy.calls.sites[self.function] if self._depth < _DEEPEST else ():
             outer = self.anatomy.transcript.seen_from(site.node, slot)
             if own is not None and slot == slots.parameter(self.function, own):
-                owner = ex.receiver(site.node)
-                outer = slots.of(owner)
+                outer = slots.of(ex.receiver(site.node))
             if outer is not None:
                 yield Behind(self.anatomy, site.node, site.caller, self._depth + 1), outer
 

@@ -220,8 +220,7 @@ def _begun(graph: CallGraph) -> Iterator[Begun]:
 
 def _in_processes(graph: CallGraph, call: cst.Call) -> bool:
     """A start in another process: it shares no memory."""
-    base = ex.receiver(call)
-    slot = graph.facts.slots.of(base)
+    slot = graph.facts.slots.of(ex.receiver(call))
     if slot is None:
         return "Process" in ex.called_name(call)
     made = [*graph.facts.assigned(slot), *graph.facts.entered(slot)]

@@ -207,8 +207,7 @@ def _marked(anatomy: Anatomy, claim: cst.CSTNode) -> cst.BaseExpression | None:
 
 
 def _values(anatomy: Anatomy, name: cst.Name) -> Iterable[cst.BaseExpression]:
-    slot = anatomy.facts.slots.of(name)
-    return anatomy.facts.assigned(slot)
+    return anatomy.facts.values_of(name)
 
 
 @kept

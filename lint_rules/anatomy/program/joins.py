@@ -284,8 +284,7 @@ class Joins:
 
     def _behind_block(self, start: Start, function: Scope) -> Iterator[Point]:
         """The points behind `with ThreadPoolExecutor() as pool`, `async with TaskGroup() as group`: they wait."""
-        base = ex.receiver(start.node)
-        slot = self.anatomy.facts.slots.of(base)
+        slot = self.anatomy.facts.slots.of(ex.receiver(start.node))
         if slot is None:
             return
         for block in self.module.ancestors(start.node):

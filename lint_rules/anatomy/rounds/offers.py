@@ -241,8 +241,7 @@ def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExp
     """The tools of `model = llm.bind_tools(tools)`."""
     if model is None:
         return None
-    slot = anatomy.facts.slots.of(model)
-    made = [model, *anatomy.facts.assigned(slot)]
+    made = [model, *anatomy.facts.values_of(model)]
     for value in made:
         value = ex.inner(value)
         if isinstance(value, cst.Call) and ex.called_name(value) == "bind_tools" and value.args:
@@ -273,8 +272,7 @@ def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
         return False
     if any(param.name.value == tools.value and param.default is not None for param in parameters(owner)):
         return not _given(anatomy, owner, tools.value)
-    slot = anatomy.facts.slots.of(tools)
-    values = anatomy.facts.assigned(slot)
+    values = anatomy.facts.values_of(tools)
     return any(handlers.is_neutral(v) and not isinstance(v, (cst.List, cst.Tuple)) for v in values) or any(
         len(list(ex.alternatives(v))) > 1 for v in values
     )
@@ -292,13 +290,11 @@ def _given(anatomy: Anatomy, function: Scope, name: str) -> bool:
 
 def _are_functions(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
     """Whether the schemas of functions can be seen."""
-    slot = anatomy.facts.slots.of(tools)
-    lists = [tools, *anatomy.facts.assigned(slot)]
+    lists = [tools, *anatomy.facts.values_of(tools)]
     elements = [e.value for found in lists if isinstance(found, cst.List) for e in found.elements]
     return bool(elements) and all(_is_schema(anatomy, element) for element in elements)
 
 
 def _is_schema(anatomy: Anatomy, element: cst.BaseExpression) -> bool:
-    slot = anatomy.facts.slots.of(element)
-    made = [element, *anatomy.facts.assigned(slot)]
+    made = [element, *anatomy.facts.values_of(element)]
     return any(ex.dict_items(value).keys() & _SCHEMAS for value in made)

@@ -185,8 +185,7 @@ class _Served:
         """`agent = Agent()` once, and `agent.chat(text)` in a handler."""
         seen: set[Slot] = set()
         for node in self.module.nodes_of(cst.Call):
-            base = ex.receiver(node)
-            named = self.facts.slots.of(base)
+            named = self.facts.slots.of(ex.receiver(node))
             slot = self.anatomy.aliases.of(named) if named is not None else None
             made = self._made_at(slot) if slot is not None and slot not in seen else None
             if slot is None or made is None:

@@ -119,8 +119,7 @@ class Conversations:
     def _names(self, call: cst.Call) -> Iterator[str]:
         """How a call is written, and what it is of the class that makes its object: `Runner.run_async`."""
         yield ex.dotted(call.func) or ""
-        base = ex.receiver(call)
-        slot = self._facts.slots.of(base)
+        slot = self._facts.slots.of(ex.receiver(call))
         places = self._anatomy.aliases.may_be(slot) if slot is not None else []
         for made in (ex.inner(value) for place in places for value in self._facts.assigned(place)):
             if isinstance(made, cst.Call):

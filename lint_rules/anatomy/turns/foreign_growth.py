@@ -80,8 +80,7 @@ def _handed_on(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_K
 
 def _held(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:
     """`clerk = Clerk(talks)`, `clerk.reply(key, text)`: what an object of another file was given when it was made."""
-    base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base)
+    slot = anatomy.facts.slots.of(ex.receiver(call))
     for made in map(ex.inner, anatomy.facts.assigned(slot)) if slot is not None else ():
         given = list(given_when_made(anatomy, made)) if isinstance(made, cst.Call) else []
         places = dict(_lasting(anatomy, made, function)) if given and isinstance(made, cst.Call) else {}

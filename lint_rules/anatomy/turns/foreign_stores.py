@@ -67,8 +67,7 @@ def kept_by_package(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store 
     Or of one that hands what it gets to such a method of its own object: `super().add_message(message)`. Alone it keeps
     what it gets, else it gives what is kept: whether that is a history, those know who ask with it.
     """
-    base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base)
+    slot = anatomy.facts.slots.of(ex.receiver(call))
     place = _outlasting(anatomy, slot, function) if slot is not None else None
     if place is None or slot in anatomy.writes.by_slot or anatomy.facts.slots.callee(call) is not None:
         return None  # a list, or a method of this file

@@ -271,8 +271,7 @@ class Unguarded:
         return found
 
     def _has_one_worker(self, start: Start) -> bool:
-        base = ex.receiver(start.node)
-        slot = self.facts.slots.of(base)
+        slot = self.facts.slots.of(ex.receiver(start.node))
         made = [*self.facts.assigned(slot), *self.facts.entered(slot)] if slot is not None else []
         pools = (value for value in made if isinstance(value, cst.Call))
         return any(constant(self.anatomy, ex.argument(pool, "max_workers", 0)) == 1 for pool in pools)

@@ -165,10 +165,9 @@ class Known:
                 found.setdefault(slot, []).extend(parts)
         return found
 
-    def values_of(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    def values_of(self, node: cst.BaseExpression | None) -> list[cst.BaseExpression]:
         """What is assigned anywhere in the file to the place that an expression names."""
-        slot = self.slots.of(node)
-        return self.assigned(slot) if slot is not None else []
+        return self.assigned(self.slots.of(node))
 
     @cached_property
     def _values(self) -> dict[Slot, list[cst.BaseExpression]]:

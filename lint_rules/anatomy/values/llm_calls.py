@@ -143,8 +143,7 @@ def _handed(call: cst.Call, facts: Forms) -> Iterator[cst.BaseExpression]:
     if ex.called_name(call) in _HOLDING or facts.module.is_statement(call) or facts.slots.callee(call) is not None:
         return  # `console.print(Panel(text))`
     for value in ex.positional(call):
-        slot = facts.slots.of(value)
-        for made in [value, *facts.assigned(slot)]:
+        for made in [value, *facts.values_of(value)]:
             if isinstance(made, cst.Call) and facts.encoder(made) is None:
                 given = ex.keywords(made)
                 yield from (given[keyword] for keyword in BODIES if keyword in given)

@@ -24,8 +24,7 @@ def counted_in_a_row(anatomy: Anatomy, guard: Guard) -> bool:
 
 def _holds_answer(anatomy: Anatomy, test: cst.BaseExpression, guard: Guard) -> bool:
     """Whether a test is the name that a guard's answer was stored in."""
-    slot = anatomy.facts.slots.of(test)
-    values = anatomy.facts.assigned(slot)
+    values = anatomy.facts.values_of(test)
     return len(values) == 1 and anatomy.module.inside(guard.node, values[0])
 
 

@@ -193,8 +193,7 @@ def _is_seen(anatomy: Anatomy, name: cst.Name) -> bool:
 
 def _is_dict(anatomy: Anatomy, value: cst.BaseExpression | None) -> bool:
     if isinstance(value, cst.Name):
-        slot = anatomy.facts.slots.of(value)
-        values = anatomy.facts.assigned(slot)
+        values = anatomy.facts.values_of(value)
         return len(values) == 1 and not isinstance(values[0], cst.Name) and _is_dict(anatomy, values[0])
     if isinstance(value, cst.Call):
         return ex.called_name(value) in {"model_dump", "to_dict"} or ex.dotted(value.func) == "dict"

@@ -182,8 +182,7 @@ def _undoes(anatomy: Anatomy, node: cst.Del) -> bool:
     part = ex.slice_of(node.target)
     if not isinstance(node.target, cst.Subscript) or part is None or part.lower is None or part.upper is not None:
         return False
-    slot = anatomy.facts.slots.of(part.lower)
-    marked = anatomy.facts.assigned(slot)
+    marked = anatomy.facts.values_of(part.lower)
     return bool(marked) and all(is_length(value, node.target.value) for value in marked)
 
 

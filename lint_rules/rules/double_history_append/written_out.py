@@ -44,8 +44,7 @@ def _gathered(anatomy: Anatomy, loop: cst.For, own: set[str]) -> set[str]:
     for node in walk(loop.body):
         base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in {"add", "append"} else None
         if isinstance(base, cst.Name) and mentions(own, node):
-            slot = anatomy.facts.slots.of(base)
-            values = anatomy.facts.assigned(slot)
+            values = anatomy.facts.values_of(base)
             found.update({base.value} if values and all(map(is_neutral, values)) else ())
     return found
 

@@ -338,8 +338,7 @@ class _Finder:
             return True
         if self._is_parameter(message.content, stored.function) and self.anatomy.calls.sites.get(stored.function):
             return False
-        slot = self.facts.slots.of(message.node)
-        values = self.facts.assigned(slot)
+        values = self.facts.values_of(message.node)
         return not any(self.facts.slots.of(value) == ("item", stored.slot) for value in values)
 
     # -- paths ------------------------------------------------------------------------------------------------

@@ -88,8 +88,7 @@ def _looked_for(anatomy: Anatomy, node: cst.Comparison, texts: set[str]) -> str 
 
 def _literals(anatomy: Anatomy, node: cst.BaseExpression) -> list[str]:
     """The texts in a display, also one that has a name."""
-    slot = anatomy.facts.slots.of(node)
-    for value in [node, *anatomy.facts.assigned(slot)]:
+    for value in [node, *anatomy.facts.values_of(node)]:
         if isinstance(value, (cst.Tuple, cst.List, cst.Set)):
             return [word for element in value.elements if (word := ex.text(element.value)) is not None]
     return []

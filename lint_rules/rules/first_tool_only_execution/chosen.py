@@ -131,8 +131,7 @@ def _only(anatomy: Anatomy, identity: Identity, loop: cst.For | cst.CompFor) -> 
     """`for call in calls[:1]`, also with the slice in a name."""
     iterable = loop.iter
     if isinstance(iterable, cst.Name) and anatomy.facts.is_kind(iterable, Kind.CALLS):
-        slot = anatomy.facts.slots.of(iterable)
-        values = anatomy.facts.assigned(slot)
+        values = anatomy.facts.values_of(iterable)
         iterable = ex.inner(values[0]) if len(values) == 1 else iterable
     calls, which = _slice_of_one(iterable)
     way = identity.of(calls) if calls is not None and anatomy.facts.is_kind(calls, Kind.CALLS) else None

@@ -99,8 +99,7 @@ def _gone_through(anatomy: Anatomy, call: cst.Call) -> list[cst.BaseExpression]:
 
 def _is_checked(anatomy: Anatomy, calls: cst.BaseExpression) -> bool:
     """`calls = checked(calls)`: whether a function of the project that parses what they say has given them back."""
-    slot = anatomy.facts.slots.of(calls)
-    made = anatomy.facts.assigned(slot)
+    made = anatomy.facts.values_of(calls)
     runs = [body(anatomy, value) for value in made]
     return bool(runs) and all(run is not None and run[1] in _parsing(run[0], run[0].module.top) for run in runs)
 

@@ -237,8 +237,7 @@ def _parts_of_key(anatomy: Anatomy, key: cst.BaseExpression) -> set[tuple[Slot, 
             if pair is not None and slot is not None and Kind.MESSAGE in anatomy.facts.of(slot):
                 found.add((slot, pair[1]))
             elif isinstance(part, cst.Name) and not isinstance(value, cst.Name):
-                named = anatomy.facts.slots.of(part)
-                for given in anatomy.facts.assigned(named):
+                for given in anatomy.facts.values_of(part):
                     inner = ex.member(given)
                     base = anatomy.facts.slots.of(inner[0]) if inner is not None else None
                     if inner is not None and base is not None and Kind.MESSAGE in anatomy.facts.of(base):

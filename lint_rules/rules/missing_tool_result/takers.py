@@ -238,8 +238,7 @@ class _Caller:
 
     def goes_on(self, start: Point) -> str | None:
         """How the conversation goes on from a handler: with the history as it is."""
-        owner = ex.receiver(self.site.node)
-        holder = self.anatomy.facts.slots.of(owner)
+        holder = self.anatomy.facts.slots.of(ex.receiver(self.site.node))
         roots = {root_object(slot) for slot in (*self.slots, *([holder] if holder is not None else []))}
         other = Again(self.anatomy, self.function).renewed(roots, grown=False)
         queue, seen, ends = [start], {start}, False

@@ -88,8 +88,7 @@ def _grown(anatomy: Anatomy, region: cst.CSTNode) -> dict[Slot, list[cst.BaseExp
     found: dict[Slot, list[cst.BaseExpression]] = {}
     for node in walk_scope(region):
         if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "extend", "insert"} and node.args:
-            base = ex.receiver(node)
-            slot = anatomy.facts.slots.of(base)
+            slot = anatomy.facts.slots.of(ex.receiver(node))
             if slot is not None:
                 found.setdefault(slot, []).append(node.args[-1].value)
     return found
@@ -141,8 +140,7 @@ def _iterated(anatomy: Anatomy, chain: RoleChain) -> Slot | None:
     if ex.slice_of(node) is not None and isinstance(node, cst.Subscript):
         node = node.value
     if isinstance(node, cst.Name):
-        slot = anatomy.facts.slots.of(node)
-        values = anatomy.facts.assigned(slot)
+        values = anatomy.facts.values_of(node)
         if len(values) == 1 and isinstance(values[0], cst.Subscript) and ex.slice_of(values[0]) is not None:
             node = values[0].value
     return anatomy.facts.slots.of(node)

@@ -420,8 +420,7 @@ class RunStates:
 
     def _called_back(self, call: cst.Call) -> Iterator[Scope]:
         """The functions that a call may run because they were handed to it, to its object, or to what made that."""
-        base = ex.receiver(call)
-        place = self.facts.slots.of(base)
+        place = self.facts.slots.of(ex.receiver(call))
         made = self.facts.assigned(place)
         for function, references in self.anatomy.calls.references.items():
             for outer in (self.module.parent[self.module.parent[node]] for node in references):

@@ -93,8 +93,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 
 def _says_why(anatomy: Anatomy, other: cst.BaseExpression) -> bool:
     """Whether the words that stand in for an empty text tell why the agent stopped."""
-    slot = anatomy.facts.slots.of(other)
-    said = [other, *anatomy.facts.assigned(slot)]
+    said = [other, *anatomy.facts.values_of(other)]
     texts = [ex.text(part) or "" for part in said]
     texts += [n.value for part in said for n in walk(part) if isinstance(n, cst.FormattedStringText)]
     return any(_REASON.search(text) for text in texts) or isinstance(ex.inner(other), cst.Call)

@@ -52,8 +52,7 @@ def _new_only(value: cst.BaseExpression) -> tuple[cst.BaseExpression, str] | Non
 def _gives_new(anatomy: Anatomy, call: cst.Call, name: str) -> bool:
     """`client.run(...)` of a `client = Swarm()`."""
     base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base)
-    for made in (base, *anatomy.facts.assigned(slot)):
+    for made in (base, *anatomy.facts.values_of(base)):
         if isinstance(made, cst.Call) and ex.called_name(call) == "run":
             if _NEW_ONLY_OF.get(anatomy.module.imports.resolve(ex.dotted(made.func) or "")) == name:
                 return True
