@@ -178,7 +178,7 @@ class Repeated:
             value = value.left
         if isinstance(value, cst.Call) and ex.called_name(value) == "join" and len(value.args) == 1:
             value = value.args[0].value
-        slot = self.facts.slots.of(value) if isinstance(value, cst.Name) else None
+        slot = self.facts.slots.of_name(value)
         return slot if slot is not None and slot[:2] == ("var", self.function) else None
 
     def _is_reply_in(self, loop: Loop, other: Stored, stored: Stored) -> bool:

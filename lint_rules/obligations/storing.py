@@ -464,7 +464,7 @@ class Storing:
     def _is_list(self, base: cst.BaseExpression) -> bool:
         """A list in memory, or what a framework keeps in it for each user: reading and writing it does not fail."""
         slot = self.anatomy.facts.slots.of(base)
-        if self.anatomy.module.imports.resolve(ex.dotted(base) or "").partition(".")[0] in SESSION_KEEPERS:
+        if self.anatomy.module.full_name(base).partition(".")[0] in SESSION_KEEPERS:
             return True
         if slot in self._objects:
             return False

@@ -159,7 +159,7 @@ def _stored_calls(anatomy: Anatomy) -> Iterator[cst.Call]:
 
 
 def _made(anatomy: Anatomy, calls: cst.BaseExpression) -> Iterator[cst.Call]:
-    slot = anatomy.facts.slots.of(calls) if isinstance(calls, cst.Name) else None
+    slot = anatomy.facts.slots.of_name(calls)
     for value in anatomy.facts.assigned(slot) if slot is not None else [calls]:
         if isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call):
             yield value.elt

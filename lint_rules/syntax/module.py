@@ -410,6 +410,10 @@ class SourceModule:
                 return None
         return None
 
+    def full_name(self, node: cst.CSTNode) -> str:
+        """A dotted expression by what it was imported as; empty for any other."""
+        return self.imports.resolve(ex.dotted(node) or "")
+
     def in_handler(self, node: cst.CSTNode) -> bool:
         """Whether `node` stands in what handles an exception."""
         return any(isinstance(outer, cst.ExceptHandler) for outer in self.ancestors(node))

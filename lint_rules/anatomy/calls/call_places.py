@@ -81,7 +81,7 @@ class CallPlaces:
     def _ways(self, node: cst.BaseExpression) -> Iterator[tuple[str, ...]]:
         """The ways by which a value, or what a name was bound to, is read from a call."""
         for value in ex.alternatives(node):
-            slot = self.facts.slots.of(value) if isinstance(value, cst.Name) else None
+            slot = self.facts.slots.of_name(value)
             for here in [value, *self.facts.assigned(slot)]:
                 for part in ex.alternatives(here):
                     way = self.way(part)

@@ -154,6 +154,6 @@ def tells_calls(facts: Facts, test: cst.BaseExpression) -> bool:
 
 def _is_content(facts: Facts, node: cst.BaseExpression) -> bool:
     """`reply.content`, or a name for it."""
-    slot = facts.slots.of(node) if type(node) is cst.Name else None
+    slot = facts.slots.of_name(node)
     values = [node, *facts.assigned(slot)]
     return any((ex.member(ex.inner(value)) or (node, ""))[1] in _CONTENTS for value in values)

@@ -92,7 +92,7 @@ class InHand:
 
     def _goes_through(self, node: cst.BaseExpression) -> bool:
         """Whether a loop goes through what is made of the call, or through a list into which that was put."""
-        slot = self.facts.slots.of(node) if type(node) is cst.Name else None
+        slot = self.facts.slots.of_name(node)
         filled = self.facts.grown(slot) if slot is not None else []
         return self.mentions(node) or any(self.mentions(call.args[0].value) for call in filled)
 
@@ -192,7 +192,7 @@ class InHand:
 
     def _is_taken_out(self, listed: cst.BaseExpression | None) -> bool:
         """Whether anybody may take calls out of a list again: not of one that is only filled, counted and shown."""
-        slot, parent = self.facts.slots.of(listed) if type(listed) is cst.Name else None, self.facts.module.parent
+        slot, parent = self.facts.slots.of_name(listed), self.facts.module.parent
         for name in self.facts.names.get(slot, ()) if slot is not None else ():
             outer = parent[name]
             around = parent.get(parent.get(outer, outer))
@@ -233,7 +233,7 @@ class InHand:
             return False, True
         if self._is_valid(test):
             return True, False
-        slot = self.facts.slots.of(test) if type(test) is cst.Name else None
+        slot = self.facts.slots.of_name(test)
         return self.told.get(slot, _UNTOLD) if slot is not None else _UNTOLD
 
     def _is_valid(self, node: cst.BaseExpression) -> bool:
@@ -243,7 +243,7 @@ class InHand:
         pair = ex.member(node)
         if pair is not None:
             return pair[1] in _VALID and self.is_part(pair[0])
-        slot = self.facts.slots.of(node) if type(node) is cst.Name else None
+        slot = self.facts.slots.of_name(node)
         if slot is None or slot not in self.plain:
             return False
         return any(
@@ -270,7 +270,7 @@ class InHand:
             if None in tags:
                 return None, False
             return bool(_CALL_TAGS & {tag for tag in tags if tag}) is positive, True
-        slot = self.facts.slots.of(left) if type(left) is cst.Name else None
+        slot = self.facts.slots.of_name(left)
         tag = _word(right)
         if slot is not None and slot in self.types and tag is not None:  # `kind = block.type`
             return (tag in _CALL_TAGS) is positive, True

@@ -76,7 +76,7 @@ def _text_of_pieces(anatomy: Anatomy, target: cst.BaseExpression) -> Slot | None
     """The variable that holds a text, or the dict it is in; None for an element of a list or table of calls."""
     while (pair := ex.member(target)) is not None:
         target = pair[0]
-    return anatomy.facts.slots.of(target) if isinstance(target, cst.Name) else None
+    return anatomy.facts.slots.of_name(target)
 
 
 def _begun_anew(anatomy: Anatomy, function: Scope, loop: cst.For, text: Slot) -> bool:

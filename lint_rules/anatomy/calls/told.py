@@ -213,7 +213,7 @@ class ToldByReply:
     def _asks_for_reason(self, test: cst.Comparison) -> bool:
         """`reply.stop_reason == "tool_use"`, also by a name that the reason has got."""
         left, _, _ = ex.compared(test)
-        slot = self.anatomy.facts.slots.of(left) if type(left) is cst.Name else None
+        slot = self.anatomy.facts.slots.of_name(left)
         made = self.anatomy.facts.assigned(slot) if slot is not None else [left]
         if slot is not None:
             made = [*made, *(part for _, part in given_apart(self.anatomy, slot))]

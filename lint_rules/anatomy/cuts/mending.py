@@ -221,7 +221,7 @@ class Mending:
 
     def _is_id(self, node: cst.BaseExpression) -> bool:
         """The id of a call or of a result, or a name for one."""
-        slot = self.slots.of(node) if type(node) is cst.Name else None
+        slot = self.slots.of_name(node)
         values = [node, *self.anatomy.facts.assigned(slot)]
         return any(
             (pair := ex.member(part)) is not None and pair[1] in IDS
@@ -231,7 +231,7 @@ class Mending:
 
     def _holds_ids(self, node: cst.BaseExpression) -> bool:
         """A collection of ids: `{call["id"] for call in calls}`, or a name for what such ids are put into."""
-        slot = self.slots.of(node) if type(node) is cst.Name else None
+        slot = self.slots.of_name(node)
         values = [node]
         if slot is not None:
             values += [*self.anatomy.facts.assigned(slot), *self.anatomy.facts.put(slot)]

@@ -128,7 +128,7 @@ class CallParts(CallPlaces):
         return Kind.REPLY in kinds or Kind.MESSAGE in kinds
 
     def _is_volatile(self, node: cst.Call) -> bool:
-        return self.facts.module.imports.resolve(ex.dotted(node.func) or "") in _CLOCKS
+        return self.facts.module.full_name(node.func) in _CLOCKS
 
     # -- names of arguments -----------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class CallParts(CallPlaces):
         node = ex.inner(node.left if isinstance(node, cst.BooleanOperation) else node)
         if Kind.ARGUMENTS in self.facts.kinds(node) or self._stand_on_call(node):
             return True
-        slot = self.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        slot = self.facts.slots.of_name(node)
         if slot is None or slot in seen:
             return False
         values = self.facts.values_of(node) or self._handed(slot)

@@ -104,7 +104,7 @@ class Guards:
         self, made: cst.BaseExpression, of: cst.BaseExpression, node: cst.CSTNode, function: Scope, depth: int = 0
     ) -> bool:
         """Whether a name holds, at `node`, what was made of the very value that `of` has there."""
-        slot = self.facts.slots.of(made) if isinstance(made, cst.Name) else None
+        slot = self.facts.slots.of_name(made)
         if slot is None or slot[:2] != ("var", function) or depth > _DEEPEST or self._is_carried(slot, node, function):
             return False
         before = [value for value in self.facts.assigned(slot) if self.module.before(value, node)]

@@ -171,7 +171,7 @@ def grown_by_call(anatomy: Anatomy, made: cst.Call, call: cst.Call) -> tuple[Ana
 
 def keeps_conversation(module: SourceModule, call: cst.Call) -> bool:
     """Whether a call of a known library makes an object that keeps one conversation."""
-    full = module.imports.resolve(ex.dotted(call.func) or "")
+    full = module.full_name(call.func)
     for part in full.replace("()", "").split("."):
         packages = words.KEEPERS.get(part, ())
         if packages and (

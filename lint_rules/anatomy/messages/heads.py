@@ -591,7 +591,7 @@ class Heads:
             return ex.called_name(size) in _BOUNDS and all(self._is_limit(arg.value, depth) for arg in chosen)
         if isinstance(size, (cst.ListComp, cst.GeneratorExp)):  # of places, or of lengths
             return all(self._is_limit(part, depth) for part in walk(size) if isinstance(part, cst.Call))
-        slot = self.facts.slots.of(size) if isinstance(size, cst.Name) else None
+        slot = self.facts.slots.of_name(size)
         if slot is None or slot[0] != "var" or slot[1].kind == "module" or slot[2] in parameter_names(slot[1]):
             return True
         values = self.facts.assigned(slot)
@@ -623,7 +623,7 @@ class Heads:
 
     def _values(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...] = ()) -> list[cst.BaseExpression]:
         """What a name stands for, through the calls by which a text comes; else the expression itself."""
-        slot = self.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        slot = self.facts.slots.of_name(node)
         if slot is not None and calls and slot[0] == "var" and (handed := list(self._given(slot, calls))):
             return [value for _, bound in handed for value in self._values(bound, calls[:-1])]
         return self.facts.values_of(node) or [node]

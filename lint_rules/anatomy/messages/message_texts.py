@@ -372,7 +372,7 @@ def _reads_content(anatomy: Anatomy, value: cst.BaseExpression, message: cst.Bas
     """Whether the new content of a message is made of its old one, or of that of the message it is a copy of."""
     one = _same(anatomy, [message])
     for node in walk(value):
-        slot = anatomy.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        slot = anatomy.facts.slots.of_name(node)
         for part in [node, *anatomy.facts.assigned(slot)]:
             pair = ex.member(part)
             if pair is not None and pair[1] == "content" and one & _same(anatomy, [pair[0]]):

@@ -153,7 +153,7 @@ class Messages:
 
     def _calls_in(self, listed: cst.BaseExpression) -> list[cst.Call]:
         """The calls whose lists a value may be: itself, or what its name stands for."""
-        slot = self.facts.slots.of(listed) if type(listed) is cst.Name else None
+        slot = self.facts.slots.of_name(listed)
         bound = self.facts.assigned(slot) if slot is not None else [listed]
         return [node for value in bound for node in ex.alternatives(value) if type(node) is cst.Call]
 
@@ -387,7 +387,7 @@ class Messages:
             return True
         whole = all_of(content)
         made = [whole] if whole is not content else [*sources(content), *ex.alternatives(content)]
-        slot = self.facts.slots.of(content) if type(content) is cst.Name else None
+        slot = self.facts.slots.of_name(content)
         if slot is not None and slot not in within:
             made, within = [*made, *self.facts.assigned(slot)], within | {slot}
         if any(self._has_calls(each, within) for each in made if each is not content):
@@ -439,7 +439,7 @@ class Messages:
     def _parts(self, content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The elements of a content, or what the names in it stand for."""
         for part, _ in self._elements(content, {}, 0):
-            slot = self.facts.slots.of(part) if type(part) is cst.Name else None
+            slot = self.facts.slots.of_name(part)
             values = self.facts.assigned(slot)
             shown = [value for value in map(ex.inner, values) if ex.is_dict(value) or len(values) == 1]
             yield from shown or [part]

@@ -184,7 +184,7 @@ def _is_taken_out(anatomy: Anatomy, put: cst.Call) -> bool:
 
 def _form(anatomy: Anatomy, key: cst.BaseExpression) -> str:
     """How a key is spelled, whatever names stand in it for what it is about: `busy:{}` of `f"busy:{room}"`."""
-    slot = anatomy.facts.slots.of(key) if isinstance(key, cst.Name) else None
+    slot = anatomy.facts.slots.of_name(key)
     made = anatomy.facts.assigned(slot)
     value = ex.inner(made[0]) if len(made) == 1 else ex.inner(key)
     if isinstance(value, cst.FormattedString):

@@ -101,7 +101,7 @@ def is_streamed(module: SourceModule, call: cst.Call) -> bool:
     """Whether a response is made of what a call gives: of a plain generator it is read in a thread."""
     arg = module.parent[call]
     outer = module.parent[arg] if isinstance(arg, cst.Arg) else None
-    full = module.imports.resolve(ex.dotted(outer.func) or "") if isinstance(outer, cst.Call) else ""
+    full = module.full_name(outer.func) if isinstance(outer, cst.Call) else ""
     package, name = full.partition(".")[0], full.rpartition(".")[2]
     return any(name in row.streams and package in row.packages for row in FRAMEWORKS)
 

@@ -229,7 +229,7 @@ class Limits:
         """`itertools.count()`, `iter(int, 1)`, `range(10**15)`."""
         if not isinstance(iterable, cst.Call):
             return False
-        name = self.module.imports.resolve(ex.dotted(iterable.func) or "")
+        name = self.module.full_name(iterable.func)
         if name == "range" and iterable.args:
             at = 0 if len(iterable.args) == 1 else 1
             return self.bounds.is_infinite(iterable.args[at].value)

@@ -53,7 +53,7 @@ def _is_made_empty(anatomy: Anatomy, call: cst.Call) -> bool:
     if ex.called_name(call) in {"copy", "deepcopy", "dict", "list"}:
         source = handed[0] if handed else base
         return source is not None and is_begun_anew(anatomy, source)
-    is_class = anatomy.module.imports.resolve(ex.dotted(call.func) or "").startswith("collections.")
+    is_class = anatomy.module.full_name(call.func).startswith("collections.")
     if anatomy.facts.slots.constructed(call) is not None:
         return all(_is_key(anatomy, arg.value) for arg in call.args)
     return is_class and not handed
@@ -61,5 +61,5 @@ def _is_made_empty(anatomy: Anatomy, call: cst.Call) -> bool:
 
 def _is_key(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     """Whether a value is what a function is handed to tell which of many it is about: `Talk(guest=guest)`."""
-    slot = anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
+    slot = anatomy.facts.slots.of_name(value)
     return slot is not None and is_parameter(slot) and not anatomy.facts.assigned(slot) and not anatomy.facts.of(slot)

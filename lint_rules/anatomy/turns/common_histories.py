@@ -350,7 +350,7 @@ class _Served:
 
 def _package(module: SourceModule, call: cst.Call) -> str:
     """The family of packages that what is called comes from: `langchain` of `langchain_community.memory`."""
-    return module.imports.resolve(ex.dotted(call.func) or "").partition(".")[0].partition("_")[0]
+    return module.full_name(call.func).partition(".")[0].partition("_")[0]
 
 
 def _made_at(anatomy: Anatomy, root: Slot) -> cst.CSTNode | None:

@@ -116,8 +116,8 @@ class Ownership:
     def _is_new(self, node: cst.CSTNode, seen: frozenset[Slot]) -> bool:
         """Whether a call gives what it never gave before, or a name holds only such."""
         if type(node) is cst.Call:
-            return self.module.imports.resolve(ex.dotted(node.func) or "") in _UNIQUE
-        slot = self.facts.slots.of(node) if type(node) is cst.Name else None
+            return self.module.full_name(node.func) in _UNIQUE
+        slot = self.facts.slots.of_name(node)
         if slot is None or slot in seen or slot[0] != "var" or is_parameter(slot) or slot[1].kind == "module":
             return False  # `key = key or uuid4().hex`: a caller may have told one; one of a module is made once
         made = self.facts.assigned(slot)
@@ -139,7 +139,7 @@ class Ownership:
 
     def _is_held(self, node: cst.BaseExpression, function: Scope, depth: int) -> bool:
         """Whether a local name only holds such objects, as a parameter from all callers."""
-        slot = self.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        slot = self.facts.slots.of_name(node)
         if slot is None or slot[0] != "var" or slot[1] is not function:
             return False
         values = self.facts.assigned(slot)
@@ -223,7 +223,7 @@ class Ownership:
         """The calls that make what an expression stands for, also in a function that gives it."""
         for part in ex.alternatives(node) if depth <= _DEEPEST else ():
             callee = self.facts.slots.callee(part)
-            slot = self.facts.slots.of(part) if isinstance(part, cst.Name) else None
+            slot = self.facts.slots.of_name(part)
             if isinstance(part, cst.Call) and self.facts.slots.constructed(part) is None and callee is not None:
                 yield from self._given_by(callee, depth)
             elif isinstance(part, cst.Call):
@@ -249,7 +249,7 @@ class Ownership:
         base = ex.inner(target.value)
         if isinstance(base, cst.Call):
             return self._is_made(base, 0)
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+        slot = self.facts.slots.of_name(base)
         if slot is None or slot[0] != "var":
             return False
         loops = [o for o in self.module.ancestors(target) if isinstance(o, _LOOPS)]

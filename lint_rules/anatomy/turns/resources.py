@@ -486,7 +486,7 @@ def _texts(node: cst.BaseString) -> Iterator[str]:
 
 def _statements(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
     """The statements of SQL that a name stands for: `query = "SELECT ..." if limit else "SELECT ..."`."""
-    slot = anatomy.facts.slots.of(node) if isinstance(node, cst.Name) else None
+    slot = anatomy.facts.slots.of_name(node)
     yield from _statements_in(anatomy, slot) if slot is not None else ()
 
 

@@ -422,7 +422,7 @@ class Storage:
         first = ex.inner(call.args[0].value)
         if isinstance(first, cst.Call) and ex.called_name(first) == "text" and first.args:
             first = first.args[0].value
-        slot = self.facts.slots.of(first) if isinstance(first, cst.Name) else None
+        slot = self.facts.slots.of_name(first)
         if slot is None:
             return _first_statement([first])
         if slot not in self._statements:
@@ -487,10 +487,7 @@ class Storage:
         if base is None or index is None:
             return None
         for value in self._entered(base, function):
-            if (
-                isinstance(value, cst.Call)
-                and self.module.imports.resolve(ex.dotted(value.func) or "") == "shelve.open"
-            ):
+            if isinstance(value, cst.Call) and self.module.full_name(value.func) == "shelve.open":
                 return Place(
                     ("shelf", *(self.form(arg.value, function) for arg in value.args[:1])),
                     (self.form(index, function),),
@@ -620,9 +617,7 @@ class Storage:
         return len(given) == 1 and (given[0].keyword is None)
 
     def _is_coding(self, node: cst.BaseExpression) -> bool:
-        return isinstance(node, cst.Call) and (
-            self.module.imports.resolve(ex.dotted(node.func) or "") in DECODERS | ENCODERS
-        )
+        return isinstance(node, cst.Call) and (self.module.full_name(node.func) in DECODERS | ENCODERS)
 
     def _named(self, name: cst.Name) -> Iterator[tuple[cst.BaseExpression, int | None]]:
         """What a name was bound to, and what was put into it; in a nested function what is bound around it.

@@ -482,7 +482,7 @@ class Turns:
     def _is_given_one(self, call: cst.Call, reads: set[cst.Call]) -> bool:
         """Whether a call is handed what one of `reads` gave back."""
         for part in (part for arg in call.args for part in walk(arg.value)):
-            slot = self.facts.slots.of(part) if isinstance(part, cst.Name) else None
+            slot = self.facts.slots.of_name(part)
             if part in reads or (slot is not None and any(value in reads for value in self.facts.assigned(slot))):
                 return True
         return False

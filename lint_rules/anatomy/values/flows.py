@@ -383,7 +383,7 @@ class Flows(Forms):
 
     def _stands_for(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """An expression, and what a name stands for, or is a copy of."""
-        slot = self.slots.of(node) if type(node) is cst.Name else None
+        slot = self.slots.of_name(node)
         for value in (node, *(self.assigned(slot) if slot is not None else ())):
             yield value
             yield from sources(value)
@@ -591,7 +591,7 @@ class Flows(Forms):
             for function in self.module.functions
             for param in parameters(function)
             if param.annotation is not None
-            and self.module.imports.resolve(ex.dotted(param.annotation.annotation) or "").startswith(words.TABLES)
+            and self.module.full_name(param.annotation.annotation).startswith(words.TABLES)
         )
         return {*(self.slots.of(base) for base in bases if base is not None), *told}
 

@@ -64,6 +64,10 @@ class Slots:
             found = self._slots[node] = self._find(node)
         return found
 
+    def of_name(self, node: cst.CSTNode | None) -> Slot | None:
+        """The slot of a name; None for anything else, whatever it reads or writes."""
+        return self.of(node) if type(node) is cst.Name else None
+
     def _find(self, node: cst.BaseExpression) -> Slot | None:
         if type(node) is cst.Name:
             return None if node.value in ex.CONSTANTS else self.variable(node, node.value)

@@ -99,7 +99,7 @@ def tells_outcome(anatomy: Anatomy, stored: Stored) -> bool:
         elif not _CALLED.isdisjoint(kinds):
             return False
         elif _SAID.isdisjoint(kinds):
-            slot = facts.slots.of(part) if isinstance(part, cst.Name) else None
+            slot = facts.slots.of_name(part)
             if slot is not None and slot not in seen and slot[:2] == ("var", stored.function):
                 seen.add(slot)
                 queue += (*facts.assigned(slot), *facts.appended(slot))

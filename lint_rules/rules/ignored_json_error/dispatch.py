@@ -79,7 +79,7 @@ def _is_parsed(facts: Facts, value: cst.BaseExpression, call: cst.Call, bound: S
 def _matches(facts: Facts, value: cst.BaseExpression, function: Scope) -> set[Slot | cst.CSTNode | None]:
     """The matches of which a text is one part: `m` of `m.group(1)`, the loop of `for name, text in re.findall(...)`."""
     found: set[Slot | cst.CSTNode | None] = set()
-    slot = facts.slots.of(value) if isinstance(value, cst.Name) else None
+    slot = facts.slots.of_name(value)
     for part in [value, *facts.assigned(slot)]:
         base = ex.receiver(part)
         while isinstance(base, cst.Call):  # `m.group(1).strip()`
@@ -140,7 +140,7 @@ def runs_chosen(facts: Facts, call: cst.Call, function: Scope) -> bool:
 
 
 def _is_picked(facts: Facts, func: cst.BaseExpression) -> bool:
-    slot = facts.slots.of(func) if isinstance(func, cst.Name) else None
+    slot = facts.slots.of_name(func)
     picked = [func, *facts.assigned(slot)]
     parts = (ex.inner(part) for value in picked for part in ex.alternatives(value))
     return any(

@@ -209,7 +209,7 @@ def _only_collects(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> boo
             return False
         if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and not handlers.is_logging(line.value):
             base = ex.receiver(line.value) if ex.called_name(line.value) == "append" else None
-            slot = facts.slots.of(base) if isinstance(base, cst.Name) else None
+            slot = facts.slots.of_name(base)
             if slot is None or not _SENT.isdisjoint(facts.of(slot)):
                 return False
             lists.add(slot)

@@ -148,7 +148,7 @@ def _part(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression | N
 
     That may be the name of all of them until then: `if len(calls) > most: calls = calls[:most]`.
     """
-    slot = anatomy.facts.slots.of(value) if type(value) is cst.Name else None
+    slot = anatomy.facts.slots.of_name(value)
     values = anatomy.facts.assigned(slot) if slot is not None else [value]
     made = [each for each in map(ex.inner, values) if len(values) == 1 or anatomy.facts.slots.of(_whole(each)) == slot]
     return _part_made(anatomy, made[0]) if len(made) == 1 else None
@@ -288,7 +288,7 @@ def chosen(anatomy: Anatomy, answers: Answers, function: Scope) -> Iterator[tupl
 
 def _hands_each_on(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
     """Whether each call of a loop is given to somebody: not only shown."""
-    slot = anatomy.facts.slots.of(loop.target) if isinstance(loop.target, cst.Name) else None
+    slot = anatomy.facts.slots.of_name(loop.target)
     if slot is None:
         return False
     hand = InHand(anatomy.facts, slot, [])

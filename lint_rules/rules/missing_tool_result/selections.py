@@ -43,7 +43,7 @@ def _container(anatomy: Anatomy, value: cst.BaseExpression) -> Slot | None:
         if inside is None:
             return None
         value = ex.inner(inside)
-    return anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
+    return anatomy.facts.slots.of_name(value)
 
 
 def _puts(anatomy: Anatomy, node: cst.CSTNode, kept: Slot | None, element: str) -> bool:

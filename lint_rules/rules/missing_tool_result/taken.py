@@ -193,7 +193,7 @@ def calls_handed_on(anatomy: Anatomy, asked: Sequence[Asked]) -> Iterator[Taken]
 def _named(anatomy: Anatomy, reply: Asked) -> Slot:
     """The reply, as the place that stores it names it, or what takes it from there."""
     for node in walk(anatomy.module.statement(reply.node)):
-        slot = anatomy.facts.slots.of(node) if type(node) is cst.Name else None
+        slot = anatomy.facts.slots.of_name(node)
         if slot is not None and _REPLIES & anatomy.facts.of(slot).keys() and Kind.HISTORY not in anatomy.facts.of(slot):
             return slot
     return ("var", reply.function, "calls")

@@ -26,12 +26,12 @@ def stored_behind_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Call, Scope]]:
 def _is_hook(anatomy: Anatomy, function: Scope) -> bool:
     for decorator in decorators(function):
         named = decorator.func if isinstance(decorator, cst.Call) else decorator
-        full = anatomy.module.imports.resolve(ex.dotted(named) or "")
+        full = anatomy.module.full_name(named)
         if full.startswith("langchain") and full.endswith(".after_model"):
             return True
     node = function.owner.node if function.name in _HOOKS and function.owner is not None else None
     for base in ex.bases(node) if node is not None else ():
-        full = anatomy.module.imports.resolve(ex.dotted(base) or "")
+        full = anatomy.module.full_name(base)
         if full.startswith("langchain") and full.endswith(".AgentMiddleware"):
             return True
     return False

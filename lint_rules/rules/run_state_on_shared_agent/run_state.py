@@ -154,7 +154,7 @@ class RunStates:
         base: cst.BaseExpression = target.value
         while isinstance(base, cst.Attribute):
             base = base.value
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+        slot = self.facts.slots.of_name(base)
         if slot is None or slot[0] != "var":
             return False
         own = self.module.self_name(function)

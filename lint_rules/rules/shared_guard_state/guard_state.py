@@ -74,7 +74,7 @@ class GuardStates:
     def _is_own(self, call: cst.Call, function: Scope) -> bool:
         """A call on an object that the function has made: `guard = Guard()` for each turn."""
         base = ex.receiver(call)
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+        slot = self.facts.slots.of_name(base)
         if slot is None or slot[0] != "var" or slot[1] is not function:
             return False
         return any(isinstance(value, cst.Call) for value in self.facts.assigned(slot))

@@ -216,7 +216,7 @@ class Leftovers:
 
     def _is_first_value(self, part: cst.BaseExpression) -> bool:
         """A name that is empty before the loop, and set in it only where the loop is left."""
-        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        slot = self.slots.of_name(part)
         if slot is None:
             return False
         values = [v for v in self.facts.assigned(slot) if self.module.scope_of[v].function is slot[1]]
@@ -264,7 +264,7 @@ class Leftovers:
 
     def _is_last_reply(self, part: cst.BaseExpression) -> bool:
         """A whole reply that each round sets, and of which every caller, all in this file, reads the text alone."""
-        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        slot = self.slots.of_name(part)
         sites = self.anatomy.calls.sites[self.loop.function] if slot is not None and self.leaves_without_calls else []
         return self._is_said_on(slot) and bool(sites) and all(self._reads_text(site.node) for site in sites)
 
@@ -272,7 +272,7 @@ class Leftovers:
         """Whether what a call gives is bound to a name of which the text is read, and no calls, nor is it handed on."""
         bound = self.module.awaiting(call)
         target = ex.targets(bound)[0] if isinstance(bound, cst.Assign) else None
-        slot = self.slots.of(target) if isinstance(target, cst.Name) else None
+        slot = self.slots.of_name(target)
         names = [name for name in self.facts.names.get(slot, ()) if name is not target] if slot is not None else []
         later = [name for name in names if self.module.before(call, name) and not self.module.inside(name, call)]
         around = [self.module.parent[name] for name in later]
@@ -321,7 +321,7 @@ class Leftovers:
 
     def _is_text_of_rounds(self, part: cst.BaseExpression) -> bool:
         """A name that gets, or grows by, what the model says beside its calls: rounds set it that go on."""
-        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        slot = self.slots.of_name(part)
         if slot is None or slot[:2] != ("var", self.loop.function) or not self.leaves_without_calls:
             return False
         if slot not in self._texts:
@@ -355,7 +355,7 @@ class Leftovers:
             for node in _read_in(each):
                 if any(kind in self.facts.kinds(node) for kind in kinds):
                     return True
-                slot = self.slots.of(node) if isinstance(node, cst.Name) else None
+                slot = self.slots.of_name(node)
                 if slot is not None and slot not in seen:
                     seen.add(slot)
                     queue += self._set_inside(slot)

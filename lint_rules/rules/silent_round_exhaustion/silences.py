@@ -286,7 +286,7 @@ class _Way:
         target = ex.targets(bound)[0]
         if isinstance(target, (cst.Tuple, cst.List)):
             return bound
-        slot = self.slots.of(target) if isinstance(target, cst.Name) else None
+        slot = self.slots.of_name(target)
         for name in self.anatomy.facts.names.get(slot, ()) if slot is not None else ():
             parent = self.module.parent[name]
             if _takes_part(parent, name) and isinstance(name, cst.Name):

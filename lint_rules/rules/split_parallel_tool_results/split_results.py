@@ -82,7 +82,7 @@ def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpressio
 
 
 def _assigned(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:
-    slot = anatomy.facts.slots.of(value) if type(value) is cst.Name else None
+    slot = anatomy.facts.slots.of_name(value)
     return anatomy.facts.assigned(slot)
 
 

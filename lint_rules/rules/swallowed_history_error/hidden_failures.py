@@ -296,7 +296,7 @@ def _comes_from(anatomy: Anatomy, load: cst.BaseExpression, reader: Scope, guard
 
 
 def _overwrites(anatomy: Anatomy, call: cst.Call) -> bool:
-    full = anatomy.module.imports.resolve(ex.dotted(call.func) or "")
+    full = anatomy.module.full_name(call.func)
     return full in {"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"} or ex.called_name(call) in {
         "write_text", "write", "write_bytes",
     }  # fmt: skip

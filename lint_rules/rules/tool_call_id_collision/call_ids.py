@@ -36,7 +36,7 @@ def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
     told: set[Slot] = set()
     for made, items in anatomy.made:
         for value in _ids(items):
-            slot = anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
+            slot = anatomy.facts.slots.of_name(value)
             named = _by_name(anatomy, value, items) if not _is_the_only_one(anatomy, made) else None
             shared = named or _by_position(anatomy, value, made, items) or _constant(anatomy, value, items)
             if shared is not None and slot not in told:

@@ -174,11 +174,11 @@ class _Beside:
         if isinstance(node, cst.Call):
             callee = slots.callee(node)
             inner = [part for part in callee.nodes if isinstance(part, cst.Call)] if callee is not None else []
-            named = self.anatomy.module.imports.resolve(ex.dotted(node.func) or "")
+            named = self.anatomy.module.full_name(node.func)
             if named.startswith(("time.", "datetime.")):
                 return True
             return depth < _DEEPEST and any(self._asks_time(part, depth + 1) for part in inner)
-        slot = slots.of(node) if isinstance(node, cst.Name) else None
+        slot = slots.of_name(node)
         made = self.anatomy.facts.assigned(slot) if slot is not None and depth < _DEEPEST else []
         return any(self._asks_time(part, depth + 1) for value in made for part in walk(value))
 

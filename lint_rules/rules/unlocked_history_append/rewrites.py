@@ -150,7 +150,7 @@ def _derives(races: Races, value: cst.BaseExpression | None, slot: Slot, functio
             return True
         if isinstance(part, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and facts.slots.of(part) == slot:
             return True
-        own = facts.slots.of(part) if isinstance(part, cst.Name) else None
+        own = facts.slots.of_name(part)
         if own is None or own[0] != "var" or own[1] is not function:
             continue
         values = facts.assigned(own)

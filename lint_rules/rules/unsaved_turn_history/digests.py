@@ -483,7 +483,7 @@ def _is_rest(way: _Way) -> bool:
 def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: int = 0) -> Iterator[_Part]:
     """What a list is put together of, in order: elements, and other lists as what is starred."""
     value = ex.inner(value)
-    slot = there.facts.slots.of(value) if isinstance(value, cst.Name) else None
+    slot = there.facts.slots.of_name(value)
     bound = bound_values(there, function, value.value) if isinstance(value, cst.Name) else []
     made = [each for each in (there.facts.assigned(slot)) if each in bound]
     if isinstance(value, cst.List):

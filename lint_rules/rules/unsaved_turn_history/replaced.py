@@ -54,6 +54,6 @@ def _gives_new(anatomy: Anatomy, call: cst.Call, name: str) -> bool:
     base = ex.receiver(call)
     for made in (base, *anatomy.facts.values_of(base)):
         if isinstance(made, cst.Call) and ex.called_name(call) == "run":
-            if _NEW_ONLY_OF.get(anatomy.module.imports.resolve(ex.dotted(made.func) or "")) == name:
+            if _NEW_ONLY_OF.get(anatomy.module.full_name(made.func)) == name:
                 return True
     return False

@@ -104,7 +104,7 @@ def _handed_on(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
     """The function that a thread, or the loop itself, is to call: neither awaits what that gives."""
     name = ex.called_name(call)
     place = words.THREADS.get(name, _CALLED_BY_LOOP.get(name))
-    full = anatomy.module.imports.resolve(ex.dotted(call.func) or "")
+    full = anatomy.module.full_name(call.func)
     if place is None or (name in {"Thread", "Timer", "to_thread"} and not full.startswith(("threading.", "asyncio."))):
         return None
     if name == "submit" and not is_executor(anatomy.facts, call):
