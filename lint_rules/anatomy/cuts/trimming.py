@@ -199,7 +199,7 @@ class Trimming:
         """The list itself is changed: whoever holds it gets the rest. A copy of this function has to go somewhere."""
         if cut.shape == "shift" and isinstance(cut.node, cst.Call):
             used = self.module.parent[cut.node]
-            if not isinstance(used, (cst.Expr, cst.IfExp)):
+            if not isinstance(used, (cst.Expr, cst.IfExp)) and not self._is_dropped(used, cut):
                 return None
         slot = self.facts.slots.of(cut.base)
         if slot is None:
@@ -207,6 +207,10 @@ class Trimming:
         if slot[0] != "var" or slot[1] is not cut.function or slot[2] in parameter_names(cut.function):
             return "stored", cut.node
         return self.fates.of_name(slot, cut.function)
+
+    def _is_dropped(self, used: cst.CSTNode, cut: Cut) -> bool:
+        """`old = h.pop(0)` in a loop over a budget, where only the size of `old` matters."""
+        return isinstance(used, cst.Assign) and self._in_loop(cut.node)
 
 
 def _runs_out(function: Scope, values: list[cst.BaseExpression]) -> bool:

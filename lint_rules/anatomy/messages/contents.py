@@ -584,7 +584,25 @@ class Contents:
             for stored in put:
                 if stored.answers and not _is_legacy(stored) and not self.anatomy.is_left_alone(stored.function):
                     found[slot].append((stored.node, "the result of a tool call is stored in it here"))
+        for node in self.module.nodes_of(cst.Call):
+            if ex.argument(node, "tools") is not None:
+                for method in self._callbacks(node):
+                    for write in self.anatomy.writes.by_function.get(method, ()):
+                        if write.kind == "append" and self._is_parameter(write.value, method):
+                            reason = f"`{method.name}` stores in it what comes of a run with `tools=`"
+                            found[write.slot].append((node, reason))
         return found
+
+    def _callbacks(self, call: cst.Call) -> Iterator[Scope]:
+        """The functions of this file that a call is handed."""
+        for arg in call.args:
+            function = self.facts.slots.function(arg.value) if not isinstance(arg.value, cst.Call) else None
+            if function is not None:
+                yield function
+
+    @staticmethod
+    def _is_parameter(value: cst.BaseExpression | None, function: Scope) -> bool:
+        return isinstance(value, cst.Name) and value.value in {param.name.value for param in parameters(function)}
 
 
 def _stands_beside(facts: Facts, stored: Stored) -> bool:

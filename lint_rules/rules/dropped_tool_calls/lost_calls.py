@@ -266,7 +266,7 @@ class _Finder:
             if text.node is result.node or not self.again.follows(text.node, result.node, avoiding):
                 continue
             asked = next((ask for ask in self.asks if self._leads(ask, text.node, blocked)), None)
-            if asked is not None:
+            if asked is not None or (not self.asks and self._from_entry(text.node, blocked)):
                 yield LostCall(How.REBUILT, text, result, asked)
 
     def _with_text_only(self, result: Stored, history: _History) -> Iterator[LostCall]:
@@ -355,6 +355,10 @@ class _Finder:
 
     def _leads(self, first: cst.CSTNode, then: cst.CSTNode, avoiding: Container[Point]) -> bool:
         return self.again.follows(first, then, avoiding, exceptions=False)
+
+    def _from_entry(self, node: cst.CSTNode, avoiding: Container[Point]) -> bool:
+        graph = self.again.graph
+        return graph.reaches(graph.entry, self.again.points(node), avoiding)
 
     def _place_of(self, result: Stored) -> Stored:
         """Of the places on the way to the write, the innermost that says what is stored, not only handed it on."""

@@ -54,7 +54,7 @@ def _goes_on_at(
     """Whether what a handler puts into a place is handed on: a part of a call is while a reply is read, and in no past
     that is rendered."""
     if not isinstance(target, cst.Name):
-        return anatomy.calls.reaches_llm(function)
+        return anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call)
     return _goes_on(anatomy, call, handling, target.value, instead)
 
 
@@ -321,6 +321,11 @@ def _fails(module: SourceModule, use: cst.Name) -> bool:
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             return False
     return False
+
+
+def _is_streamed(anatomy: Anatomy, call: cst.Call) -> bool:
+    shown = anatomy.facts.evidence(call.args[0].value, Kind.ARGUMENTS_TEXT)
+    return any("stream" in step.reason or "pieces" in step.reason for fact in shown for step in fact.chain())
 
 
 def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:

@@ -193,11 +193,19 @@ class Leftovers:
             v for v in values if self.loop.node.orelse is not None and self.module.inside(v, self.loop.node.orelse)
         ]
         if all(map(_is_constant, [*inside, *ended])):
-            if ended or any(map(self.limits.exits.leads_out, inside)):
+            if ended or any(map(self.limits.exits.leads_out, inside)) or (inside and slot in self._deciding):
                 return True
         before = [v for v in values if v not in inside]
         unset = any(ex.dotted(v) == "None" for v in before)
         return unset and bool(inside) and all(map(self.limits.exits.leads_out, inside))
+
+    @cached_property
+    def _deciding(self) -> set[Slot | None]:
+        """What the tests ask that leave the loop."""
+        tests = (getattr(decision.node, "test", None) for decision in self.limits.decisions)
+        return {
+            self.slots.of(part) for test in tests if test is not None for part in walk(test) if ex.reads_place(part)
+        }
 
     def _set_inside(self, slot: Slot | None) -> list[cst.BaseExpression]:
         values = self.facts.assigned(slot)

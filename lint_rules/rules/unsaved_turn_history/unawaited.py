@@ -137,7 +137,7 @@ class _Search:
             if write is not None:
                 here = write.node if there is self.anatomy else None
                 return Unrun(call, name, describe(write.slot), here, handed_on)
-            if not self._tells(call, name, given) or not self.resources.is_read_again(call):
+            if not self._tells(call, name, given) or not (self.resources.is_read_again(call) or _is_abstract(function)):
                 return None
             return Unrun(call, name, None, None, handed_on)
         if handed_on or not self._is_known_coroutine(call) or not self._tells(call, name, given):
@@ -245,6 +245,11 @@ def _is_coroutine(function: Scope) -> bool:
     if not function.is_async or function.nodes_of(cst.Yield):
         return False
     return all(ex.dotted(decorator) in _TRANSPARENT for decorator in decorators(function))
+
+
+def _is_abstract(function: Scope) -> bool:
+    """Whether a body does nothing: that of a protocol or an abstract class."""
+    return not function.nodes_of(cst.Call, cst.Assign, cst.AugAssign)
 
 
 def _outlives(write: HistoryWrite, function: Scope) -> bool:
