@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.messages.contents import Contents
     from lint_rules.anatomy.messages.message_texts import Said
     from lint_rules.anatomy.program.concurrency import Caller
+    from lint_rules.anatomy.turns.conversations import Conversations
     from lint_rules.anatomy.turns.handed_starts import Takers
     from lint_rules.anatomy.turns.kept_elsewhere import KeptElsewhere
     from lint_rules.anatomy.turns.races import Races
@@ -376,6 +377,12 @@ class Anatomy:
         from lint_rules.anatomy.turns.keepers import givers
 
         return givers(self)
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        from lint_rules.anatomy.turns.conversations import Conversations
+
+        return Conversations(self)
 
     @cached_property
     def stored_turns(self) -> StoredTurns:

@@ -213,8 +213,7 @@ class _Round:
     def _snapshots(self) -> list[cst.BaseExpression]:
         """The copies or views of a history that are sent."""
         sent = self._sent
-        slot = self.facts.slots.of(sent) if sent is not None else None
-        values = [sent, *(self.facts.assigned(slot) if slot is not None else ())] if sent is not None else []
+        values = [sent, *self.facts.values_of(sent)] if sent is not None else []
         views = Views(self.anatomy)
         return [value for value in values if views.made_of(value) is not None]
 
@@ -224,7 +223,7 @@ class _Round:
         views = Views(self.anatomy)
         made = [views.made_of(value) for value in self._snapshots]
         found = [origin[0] for origin in made if origin is not None]
-        sent = self.facts.slots.of(self._sent) if self._sent is not None else None
+        sent = self.facts.slots.of(self._sent)
         found += [sent] if sent is not None else []
         found += [
             stored.slot
@@ -263,7 +262,7 @@ class _Round:
             self._add("reply", calls, ex.source(calls, _NAME), "the tool calls that the model asks for")
             return
         statement = self.module.statement(self.loop.asks)
-        for target in ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else ():
+        for target in ex.assigned(statement):
             self._add("reply", target, ex.source(target, _NAME), "what the model says")
             return
 
@@ -429,7 +428,7 @@ class _Round:
         if node is target:
             return True
         wanted = self.module.scope_of[target].function
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         return callee is not None and wanted in self.graph.reachable(callee)
 
     # -- findings ---------------------------------------------------------------------------------------------

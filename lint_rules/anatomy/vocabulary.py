@@ -150,6 +150,8 @@ SAID = frozenset({"assistant", "model"})
 SPEAKERS = SAID | {"ai", "bot"}
 """What messages that a model has said are marked by, in the stores of programs, too."""
 
+IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
+"""Fields in which a call or a result says which call is meant."""
 ANSWERED = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call_id"})
 """Under which keys a result says which call it is for."""
 ANSWERED_BLOCKS = frozenset({"tool_use_id", "toolUseId"})

@@ -250,8 +250,7 @@ class Again:
         outer = self.module.awaiting(call)
         if not isinstance(outer, cst.Expr):
             return False
-        base = ex.receiver(call)
-        own = self.anatomy.facts.slots.of(base) if base is not None else None
+        own = self.anatomy.facts.slots.of(ex.receiver(call))
         return (own is not None and own == root_object(slot)) or (
             slot[0] == "outside" and slot[1] in self.anatomy.resources.of(call).names
         )

@@ -79,7 +79,7 @@ class Moves:
         write = stored.write
         if write is None or write.value is None or write.node is stored.node:
             return write.value if write is not None else None
-        callee = self.facts.slots.callee(stored.node) if isinstance(stored.node, cst.Call) else None
+        callee = self.facts.slots.callee(stored.node)
         if callee is None or not isinstance(stored.node, cst.Call) or write.function is not callee:
             return None
         given = dict(self.facts.slots.bindings(stored.node, callee))
@@ -101,7 +101,7 @@ class Moves:
         """A method that adds messages to what its object keeps: known by its body, or by its verb alone."""
         base = ex.receiver(call)
         given = call.args[-1].value if call.args else None
-        target = self.facts.slots.of(base) if base is not None else None
+        target = self.facts.slots.of(base)
         if target is None or given is None:
             return None
         loop = self._loop_over(given, call)
@@ -160,8 +160,7 @@ class Moves:
         callee = self.facts.slots.callee(call)
         if callee is not None:
             return self._gives(callee, move.target)
-        base = ex.receiver(call)
-        keeper = self.facts.slots.of(base) if base is not None else None
+        keeper = self.facts.slots.of(ex.receiver(call))
         is_part = keeper != move.target  # `thread.log.rows` of what `thread.read()` gives
         if keeper is None or self._takes(call) or keeper not in whole_of(move.target):
             return False
@@ -188,7 +187,7 @@ class Moves:
 
     def _gives(self, callee: Scope, owner: Slot) -> bool:
         """Whether a function of this file gives back a list, or a copy of all of it."""
-        returned = [ex.inner(n.value) for n in callee.nodes_of(cst.Return) if n.value is not None]
+        returned = [ex.inner(value) for value in callee.returned]
         slots = self.facts.slots
         return bool(returned) and all(
             any(slots.of(part) == owner for part in (value, *sources(value))) and ex.slice_of(value) is None

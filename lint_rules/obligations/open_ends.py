@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from types import MappingProxyType
 
 import libcst as cst
 
@@ -16,15 +14,12 @@ from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
-from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
+from lint_rules.anatomy.values.slots import Slot, is_method, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.truth import truth
 from lint_rules.syntax.walk import walk_scope
 
 _FRESH = frozenset({"list", "copy", "deepcopy", "deque", "dict"})
@@ -127,10 +122,7 @@ class OpenEnds:
         """Whether a test is about the history, or about what was marked on the way: `if len(h) > n`, `if stored`."""
         facts = self.anatomy.facts
         slots = {facts.slots.of(node) for node in walk_scope(test) if isinstance(node, cst.BaseExpression)} - {None}
-        return any(
-            slot in self.histories or any(map(_is_mark, facts.assigned(slot)))  # type: ignore[arg-type]
-            for slot in slots
-        )
+        return any(slot in self.histories or any(map(_is_mark, facts.assigned(slot))) for slot in slots)
 
     def _drops_the_newest(self, call: cst.Call) -> bool:
         """Whether a function of this file takes the last messages away: the calls go with the results they have got."""
@@ -144,11 +136,6 @@ class OpenEnds:
         if name == "rollback" and base is not None and self.anatomy.facts.slots.of(base) in self.histories:
             return True
         return _TAKES_OUT.search(name) is not None and any(slot[0] == "outside" for slot in self.histories)
-
-    @cached_property
-    def are_mended(self) -> bool:
-        """Whether the histories are put in order somewhere else in the file, before they are sent."""
-        return self.anatomy.mending.reaches(self.histories, calls=True)
 
     @cached_property
     def _cuts(self) -> list[cst.CSTNode]:
@@ -175,82 +162,6 @@ class OpenEnds:
         same = self.anatomy.facts.slots.of(last.value) in self.histories
         return same and isinstance(operator, cst.Equal) and ex.text(right) == "user"
 
-    def go_on(
-        self,
-        start: Point,
-        region: Iterable[Point] = (),
-        *,
-        handed: bool = False,
-        stored: bool = True,
-        flags: Mapping[str, bool] = MappingProxyType({}),
-        surely: bool = False,
-        passing: Container[Point] = (),
-        into: Slot | None = None,
-        leaving: cst.CSTNode | None = None,
-        gone: bool = False,
-    ) -> str | None:
-        """How the conversation goes on from `start`, outside `region`: a few words; None where it does not.
-
-        `handed`: a list of answers is given to the caller, who stores it. Without `stored`, the message with the calls
-        is yet to be stored on the way. `flags` are names and tests whose value is known from the way here. `surely`: a
-        list that callers of other files pass does not count as one that lives on. What the points `passing` answer are
-        other calls. `into` is the list that the message with the calls is in, if that is known, and `leaving` what left
-        the function, where `start` is its end. `gone`: that list ends with the function.
-        """
-        inside = set(region)
-        seen = {(start, stored)}
-        queue = deque(seen)
-        ends, saved, back = False, False, stored and self._gives_back(leaving)
-        while queue:
-            here, after = queue.popleft()
-            if here is self.graph.exit:
-                ends = ends or after
-                continue
-            back = back or (after and self._gives_back(here.statement))
-            if here not in passing and self.mends(here):
-                continue
-            saved = saved or (after and self.saves([here]))
-            if self.asks(here):
-                if after:
-                    return REFUSED
-                continue
-            after = after or here in self.stores
-            outcome = self.flagged(here.statement, flags)
-            for target, kind in here.successors:
-                if kind == "exception" or target in inside or (target, after) in seen:
-                    continue
-                if (kind == "true" and outcome is False) or (kind == "false" and outcome is True):
-                    continue
-                seen.add((target, after))
-                queue.append((target, after))
-        if saved:
-            return BROKEN
-        if ends and back:
-            return GIVEN_BACK
-        if not ends or gone:
-            return None
-        if handed:
-            return "the history is sent without it"
-        return BROKEN if into is not None and self.is_handed_out(into) else self._lives_on(surely)
-
-    def _gives_back(self, node: cst.CSTNode | None) -> bool:
-        """`return answer, talk`, where `talk` begins with the history that the caller gave: that goes on with it."""
-        value = node.value if isinstance(node, cst.Return) else None
-        return value is not None and any(self._holds(value, slot, sent=True) for slot in self._lent)
-
-    @cached_property
-    def _lent(self) -> list[Slot]:
-        """The histories of the function that begin as copies of a history that a caller gave."""
-        facts = self.anatomy.facts
-        given = {facts.slots.parameter(self.function, param.name.value) for param in parameters(self.function)}
-        found = []
-        for slot in self.histories - given:
-            begun = facts.assigned(slot) if slot[:2] == ("var", self.function) else []
-            copied = {facts.slots.of(part) for value in begun for part in _copied(value)}
-            if any(Kind.HISTORY in facts.of(each) for each in given & copied if each is not None):
-                found.append(slot)
-        return found
-
     def saves(self, points: Iterable[Point]) -> bool:
         """Whether one of some points writes a history, as it is, to where the next turn reads it."""
         return not self._saving.isdisjoint(points)
@@ -261,26 +172,6 @@ class OpenEnds:
         carriers, kept = Carriers(self.anatomy.facts), self.anatomy.kept_elsewhere
         given = (c for c in self.function.nodes_of(cst.Call) if c.args and carriers.of_all(c) & self.histories)
         return {*self.anatomy.points(self.function, [c for c in given if kept.keeps_whole(c, self.function)])}
-
-    def is_stored_before(self, points: Iterable[Point]) -> bool:
-        """Whether the message with the calls is in the history at one of `points`, or was when this function began.
-
-        It was where no request lies between, and where this function stores none.
-        """
-        if not self.stores:
-            return True
-        queue = list(points)
-        seen = set(queue)
-        while queue:
-            for source, kind in queue.pop().predecessors:
-                if kind == "exception":
-                    continue
-                if source in self.stores or source is self.graph.entry:
-                    return True
-                if source not in seen and source not in self._asking:
-                    seen.add(source)
-                    queue.append(source)
-        return False
 
     def holding(self, points: Sequence[Point]) -> set[Slot]:
         """The histories that the message with the calls is in at some points: stored before, or not here."""
@@ -306,16 +197,6 @@ class OpenEnds:
                     seen.add(target)
                     queue += [] if target in asking else [target]
         return seen
-
-    def flagged(self, node: cst.CSTNode | None, flags: Mapping[str, bool]) -> bool | None:
-        """What the test of a statement gives where these names and tests have a known value."""
-        return truth(node.test, flags) if flags and isinstance(node, (cst.If, cst.While)) else None
-
-    def _lives_on(self, surely: bool) -> str | None:
-        kept = any(self.outlives(slot, self.function, surely=surely) for slot in self.histories)
-        if kept or (self._elsewhere and not self.histories and not surely):
-            return BROKEN
-        return None
 
     def outlives(self, slot: Slot, function: Scope, depth: int = 0, *, surely: bool = False) -> bool:
         """Whether a history is there after the function has ended."""
@@ -352,66 +233,11 @@ class OpenEnds:
             return False
         slots = self.anatomy.facts.slots
         return any(
-            slots.of(_chosen_from(move.source)) == slot
+            slots.of(chosen_from(move.source)) == slot
             and move.target != slot
             and self.outlives(move.target, owner, depth + 1)
             for move in self._moves
         )
-
-    def is_gone(self, slot: Slot, start: Point, anew: frozenset[Point]) -> bool:
-        """Whether a list of this function alone ends with it: behind `start` nothing moves what is in it elsewhere.
-
-        At the points `anew` it is made anew.
-        """
-        facts = self.anatomy.facts
-        values = [*facts.assigned(slot), *(value for value, _ in self.anatomy.aliases.given_back(slot))]
-        if slot[:2] != ("var", self.function) or is_parameter(slot) or not values:
-            return False
-        if any(self._is_kept(value, self.function, 0) for value in values):
-            return False
-        moves = [move.node for move in self._moves if facts.slots.of(_chosen_from(move.source)) == slot]
-        moved = set(self.anatomy.points(self.function, moves))
-        return start not in moved and not self.graph.reaches([start], moved, set(anew), exceptions=False)
-
-    def is_handed_out(self, slot: Slot) -> bool:
-        """Whether what a turn adds is given to whoever runs, reads or awaits this: a list beside the one that is sent.
-
-        So is the part of the sent list behind a mark. Who collects calls and results wants them for the next turn.
-        """
-        if slot[:2] != ("var", self.function):
-            return False
-        given = [node.value for node in self.function.nodes_of(cst.Return, cst.Yield)]
-        futures = [call for call in self.function.nodes_of(cst.Call) if ex.called_name(call) == "set_result"]
-        given += [arg.value for call in futures for arg in call.args]
-        return any(isinstance(value, cst.BaseExpression) and self._holds(value, slot) for value in given)
-
-    @cached_property
-    def _sent(self) -> set[Slot]:
-        """The lists that are asked with."""
-        asking = [call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks(call)]
-        slots = (self.anatomy.facts.slots.of(arg.value) for call in asking for arg in call.args)
-        return {slot for slot in slots if slot is not None}
-
-    def _holds(self, value: cst.BaseExpression, slot: Slot, *, sent: bool = False) -> bool:
-        """Whether a value is a list, the end of one that is sent, a copy, or an object that is made with it.
-
-        The list that is `sent` itself counts where that is said.
-        """
-        part = ex.slice_of(value)
-        if part is not None and part.lower is not None and isinstance(value, cst.Subscript):
-            return self.anatomy.facts.slots.of(value.value) == slot
-        if self.anatomy.facts.slots.of(value) == slot:
-            return sent or (slot not in self._sent and bool(self._sent & self.histories))
-        parts: list[cst.BaseExpression] = []
-        if isinstance(value, cst.Call) and (ex.made_of(value) or ex.called_name(value)[:1].isupper()):
-            parts = [arg.value for arg in value.args]
-        elif isinstance(value, (cst.Tuple, cst.List)):
-            parts = [element.value for element in value.elements]
-        elif isinstance(value, cst.Dict):
-            parts = [*ex.dict_items(value).values()]
-        elif isinstance(value, (cst.BooleanOperation, cst.IfExp)):
-            parts = [*ex.alternatives(value)]
-        return any(self._holds(part, slot, sent=sent) for part in (*parts, *sources(value)) if part is not value)
 
     @cached_property
     def _moves(self) -> list[Move]:
@@ -471,20 +297,13 @@ class OpenEnds:
         return False
 
 
-def _copied(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The lists that a value is a copy of, or is put together from; itself, if it is none."""
-    for part in ex.alternatives(value):
-        parts = sources(part)
-        yield from (copied for each in parts for copied in _copied(each)) if parts else (part,)
-
-
 def _is_mark(value: cst.BaseExpression) -> bool:
     """`True`, `None`, `0`, `len(h)`."""
     counts = isinstance(value, cst.Call) and ex.called_name(value) == "len"
     return counts or ex.dotted(value) in {"True", "False", "None"} or ex.integer(value) is not None
 
 
-def _chosen_from(value: cst.BaseExpression) -> cst.BaseExpression:
+def chosen_from(value: cst.BaseExpression) -> cst.BaseExpression:
     """`turn` of `[m for m in turn if ...]`."""
     value = ex.inner(value)
     return value.for_in.iter if isinstance(value, (cst.ListComp, cst.GeneratorExp)) else value

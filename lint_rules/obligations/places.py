@@ -96,7 +96,7 @@ class Places:
 
         `if self.last == kind: return`, and `self.last = kind` behind the append.
         """
-        there, callee = (body(self.anatomy, place.node) if isinstance(place.node, cst.Call) else None) or (None, None)
+        there, callee = body(self.anatomy, place.node) or (None, None)
         if there is None or callee is None or callee.kind != "function":
             return False
         slots = there.facts.slots
@@ -118,7 +118,7 @@ class Places:
 
     def stays_behind(self, stored: Stored) -> bool:
         """Whether the function that is called at a place stores the message, and may then end with a failed request."""
-        callee = self.facts.slots.callee(stored.node) if isinstance(stored.node, cst.Call) else None
+        callee = self.facts.slots.callee(stored.node)
         if callee is None or callee in (self.function, *self._above) or not self.anatomy.calls.reaches_llm(callee):
             return False
         if any(
@@ -176,7 +176,7 @@ class Places:
 
     @staticmethod
     def _list_of(stored: Stored) -> cst.BaseExpression | None:
-        return ex.receiver(stored.node) if isinstance(stored.node, cst.Call) else None
+        return ex.receiver(stored.node)
 
     def identities(self, stored: Stored) -> dict[Identity, Same]:
         """What tells one message from another, in each way in which it may be written, with what that is made of.

@@ -89,7 +89,7 @@ class Repeated:
     def _is_over_calls(self, loop: cst.For) -> bool:
         if self.facts.is_kind(loop.iter, Kind.CALLS):
             return True
-        targets = [e.value for e in loop.target.elements] if isinstance(loop.target, cst.Tuple) else [loop.target]
+        targets = ex.several(loop.target)
         return any(self.facts.is_kind(target, Kind.CALL) for target in targets)
 
     def _of_reply(self, stored: Stored, loop: cst.For, slots: set[Slot]) -> bool:
@@ -182,7 +182,7 @@ class Repeated:
             value = value.left
         if isinstance(value, cst.Call) and ex.called_name(value) == "join" and len(value.args) == 1:
             value = value.args[0].value
-        slot = self.facts.slots.of(value) if isinstance(value, cst.Name) else None
+        slot = self.facts.slots.of_name(value)
         return slot if slot is not None and slot[:2] == ("var", self.function) else None
 
     def _is_reply_in(self, loop: Loop, other: Stored, stored: Stored) -> bool:

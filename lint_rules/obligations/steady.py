@@ -47,7 +47,7 @@ class Steady:
         if not isinstance(node, (cst.Assign, cst.AnnAssign)) or node.value is None:
             return False
         module = self._anatomy.module
-        if any(isinstance(outer, cst.ExceptHandler) for outer in module.ancestors(node)):
+        if module.in_handler(node):
             return False
         return all(self._is_same(value, depth) for value in _said(node.value))
 

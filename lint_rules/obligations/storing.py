@@ -24,6 +24,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, says_only
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
@@ -317,7 +318,7 @@ class Storing:
             return Transfer(call, "load", filled)
         if self._is_held(("return", function)) and not self._gives_text(function):
             names = self._places.derived(function, call, put=True)
-            given = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+            given = function.returned
             if any(holds([value], call, names) for value in given) and not self._is_one_message(function, call, names):
                 return Transfer(call, "load", "a history")
         return None
@@ -339,7 +340,7 @@ class Storing:
     def _gives_text(self, function: Scope) -> bool:
         """Whether a function says that it gives a text, or none: what messages are made of is no history."""
         told = self.anatomy.elements.annotation(("return", function))
-        named = {node.value for node in walk(told) if isinstance(node, cst.Name)} if told is not None else set()
+        named = names_in(told) if told is not None else set()
         return "str" in named <= {"str", "None", "Optional"}
 
     def _is_one_message(self, function: Scope, call: cst.Call, names: set[str]) -> bool:
@@ -397,7 +398,7 @@ class Storing:
 
     def _is_notice(self, node: cst.BaseExpression, slot: Slot | None) -> bool:
         """A system message alone: what a program notes for itself, no part of what was said."""
-        made = [node, *(self.anatomy.facts.assigned(slot) if slot is not None else ())]
+        made = [node, *self.anatomy.facts.assigned(slot)]
         roles = [ex.text(items["role"]) for items in map(ex.dict_items, made) if "role" in items]
         return bool(roles) and set(roles) == {"system"}
 
@@ -463,7 +464,7 @@ class Storing:
     def _is_list(self, base: cst.BaseExpression) -> bool:
         """A list in memory, or what a framework keeps in it for each user: reading and writing it does not fail."""
         slot = self.anatomy.facts.slots.of(base)
-        if self.anatomy.module.imports.resolve(ex.dotted(base) or "").partition(".")[0] in SESSION_KEEPERS:
+        if self.anatomy.module.full_name(base).partition(".")[0] in SESSION_KEEPERS:
             return True
         if slot in self._objects:
             return False

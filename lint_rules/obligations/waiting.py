@@ -1,27 +1,25 @@
-"""Where tool calls wait for answers: loops over them, functions that get one, what follows the store of a reply."""
+"""Where tool calls wait for answers: loops over them, and what follows the store of a reply."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
-from dataclasses import replace
+from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
+from lint_rules.anatomy.calls.in_hand import InHand
 from lint_rules.anatomy.calls.told import ToldByReply
-from lint_rules.anatomy.rounds.executions import CallLoop, call_loops
+from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.rounds.executions import call_loops
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import CALL_WRAPPERS
-from lint_rules.obligations.failing import bindings_of
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.control_flow import Graph, Point
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.control_flow import Point
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -62,94 +60,14 @@ class Taken:
     asked: Asked | None = None
 
 
-def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Taken]:
-    """The loops over tool calls of a function in which some call is answered, or put aside for a loop that does so."""
-    slots = anatomy.facts.slots
-    if not ends.stores and _are_answered_before(anatomy, answers, function):
-        return
-    answered: dict[Slot | None, cst.For] = {}
-    asides: list[Taken] = []
-    for node, call in _loops(anatomy, function):
-        slot = slots.of(call)
-        if slot is None:
-            continue
-        bound = anatomy.module.nodes_inside(node.body, function, *_BINDINGS)
-        hand = InHand(anatomy.facts, slot, bound, _key(anatomy, node))
-        hand.also(slots.of(other) for other in _calls_of(anatomy, node))
-        graph = anatomy.flow(function)
-        points = graph.within(walk(node.body))
-        headers = tuple(graph.at(node))
-        starts = [t for header in headers for t, kind in header.successors if kind == "true"]
-        settles = _settling(answers, hand, ends)
-        region = Region(answers, graph, points, starts, hand.outcome, settles)
-        taken = Taken(function, hand, region, node, headers)
-        after = region.reached([p for p in region.answering if not isinstance(p.statement, cst.Return)], set())
-        if region.answering and any(target in headers for p in after for target, _ in p.successors):
-            answered[slots.of(node.iter)] = node
-            yield taken
-        elif not region.answering:
-            asides.append(taken)
-    for taken in asides:
-        put = {
-            point: there for point in taken.region.points if (there := _put_aside(anatomy, taken, point)) in answered
-        }
-        if put:
-            later = [answered[there] for there in put.values()]
-            for_rest = frozenset(point for loop in later for point in (*graph.at(loop), *graph.within(walk(loop.body))))
-            region = Region(answers, graph, taken.region.points, taken.region.starts, taken.hand.outcome,
-                            _settling(answers, taken.hand, ends), frozenset(put))  # fmt: skip
-            yield replace(taken, region=region, elsewhere=for_rest)
+BINDINGS = (cst.Assign, cst.AnnAssign, cst.NamedExpr)
 
 
-_BINDINGS = (cst.Assign, cst.AnnAssign, cst.NamedExpr)
-
-
-def _put_aside(anatomy: Anatomy, taken: Taken, point: Point) -> Slot | None:
-    """The list that a statement puts the call in hand into."""
-    node = point.statement
-    call = ex.inner(node.value) if isinstance(node, cst.Expr) else None
-    if not isinstance(call, cst.Call) or ex.called_name(call) != "append" or len(call.args) != 1:
-        return None
-    base = ex.receiver(call)
-    return anatomy.facts.slots.of(base) if base is not None and taken.hand.is_whole(call.args[0].value) else None
-
-
-def _settling(answers: Answers, hand: InHand, ends: OpenEnds) -> Callable[[Point], bool]:
-    """Whether a point settles the call in hand, or takes the message with it back."""
-
-    def settles(point: Point) -> bool:
-        if ends.takes_back(point):
-            return True
-        return hand.settles(point) and not _is_refused(answers, hand, point)
-
-    return settles
-
-
-def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
-    """`return self.ask_user(call)`, where that function of the file neither answers the call nor gives it back."""
-    node = point.statement
-    call = ex.inner(node.value) if isinstance(node, cst.Return) and node.value is not None else None
-    callee = answers.facts.slots.callee(call) if isinstance(call, cst.Call) else None
-    if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
-        return False
-    for slot, value in answers.facts.slots.bindings(call, callee):
-        if hand.hands_on(value):
-            there = InHand(answers.facts, slot, callee.nodes_of(*_BINDINGS))
-            returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
-            calls = [n for n in callee.nodes_of(cst.Call) if any(there.hands_on(arg.value) for arg in n.args)]
-            if calls or any(there.hands_on(value) for value in returned):
-                return False
-    return True
-
-
-_REPLIES = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
-
-
-def _loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.BaseExpression]]:
+def loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.BaseExpression]]:
     """Loops over calls, and over the parts of a reply where some hold a call: `if "toolUse" in block`."""
     found = {loop.node: loop.call for loop in call_loops(anatomy.facts, function) if isinstance(loop.node, cst.For)}
     for node in function.nodes_of(cst.For):
-        paired = _calls_of(anatomy, node)
+        paired = calls_of(anatomy, node)
         if node not in found and paired:
             found[node] = paired[0]
         if node not in found and type(node.target) is cst.Name:
@@ -166,79 +84,10 @@ def _loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.Bas
     yield from found.items()
 
 
-def _calls_of(anatomy: Anatomy, loop: cst.For) -> list[cst.BaseExpression]:
+def calls_of(anatomy: Anatomy, loop: cst.For) -> list[cst.BaseExpression]:
     """The names that stand for one call in a loop over tuples: `for raw, call in parsed`."""
     parts = [element.value for element in loop.target.elements] if isinstance(loop.target, cst.Tuple) else []
     return [part for part in parts if type(part) is cst.Name and anatomy.facts.is_kind(part, Kind.CALL)]
-
-
-def call_headers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, list[Point]]]:
-    """The loops over the calls of a reply, with their points in the graph."""
-    for node, _ in _loops(anatomy, function):
-        yield node, anatomy.flow(function).at(node)
-
-
-def _key(anatomy: Anatomy, loop: cst.For) -> Slot | None:
-    """`key` of `for key, call in calls.items()`."""
-    target = loop.target
-    return anatomy.facts.slots.of(target.elements[0].value) if isinstance(target, cst.Tuple) else None
-
-
-def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Taken]:
-    """A function that gets one tool call and sends or stores an answer to it."""
-    if not isinstance(function.node, cst.FunctionDef) or function.name.startswith("__"):
-        return
-    own = answers.made.get(function, [])
-    if any(type(node) is cst.Yield for node in function.nodes):
-        return  # what it gives out, and when, is up to who reads it
-    if _are_answered_before(anatomy, answers, function):
-        return
-    for param in parameters(function) if own else ():
-        slot = anatomy.facts.slots.parameter(function, param.name.value)
-        if Kind.CALL not in anatomy.facts.of(slot) or Kind.CALLS in anatomy.facts.of(slot):
-            continue
-        hand = InHand(anatomy.facts, slot, function.nodes_of(*_BINDINGS))
-        if not any(hand.mentions(node) and not _is_handed_back(anatomy, node) for node in own):
-            continue
-        graph = anatomy.flow(function)
-        points = [p for p in graph.points if p.statement is not None]
-        starts = [target for target, _ in graph.entry.successors]
-        yield Taken(
-            function,
-            hand,
-            Region(answers, graph, points, starts, hand.outcome, _settling(answers, hand, ends)),
-            None,
-        )
-
-
-def _are_answered_before(anatomy: Anatomy, answers: Answers, function: Scope) -> bool:
-    """Whether whoever calls a function has stored answers by then: it looks at calls that have one."""
-    sites = anatomy.calls.sites[function]
-    return bool(sites) and all(_is_behind_answers(anatomy, answers, site.node, site.caller.function) for site in sites)
-
-
-def _is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, function: Scope) -> bool:
-    if function.kind == "class":
-        return False
-    graph = anatomy.flow(function)
-    here = anatomy.points(function, [node])
-    given = {point for point in graph.points if answers.at(point)}.difference(here)
-    loops = (outer for point in given for outer in anatomy.module.ancestors(point.statement or node))
-    around = {header for loop in loops if isinstance(loop, cst.For) for header in graph.at(loop)}
-    return bool(given) and not graph.reaches(graph.entry, here, given | around)
-
-
-def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
-    """Whether an answer is given to the caller, who decides what to do without one; names are followed."""
-    statement = anatomy.module.statement(answer)
-    if isinstance(statement, cst.Return):
-        return True
-    if isinstance(statement, (cst.Assign, cst.AnnAssign)):
-        targets = ex.targets(statement)
-        names = {name for target in targets for name in ex.target_names(target)}
-        returned = [n for n in anatomy.module.scope_of[answer].function.nodes if isinstance(n, cst.Return) and n.value]
-        return any(isinstance(n, cst.Name) and n.value in names for r in returned for n in walk(r))
-    return False
 
 
 def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Asked]:
@@ -275,61 +124,9 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
             yield Asked(function, store.node, store.slot, before.begun(starts), told, untold)
 
 
-def calls_run(anatomy: Anatomy, answers: Answers, asked: Sequence[Asked], ends: OpenEnds) -> Iterator[Taken]:
-    """Loops and comprehensions that go through the calls of a stored reply, none of which has an answer then.
-
-    `asked` are the replies that one function stores.
-    """
-    if not asked:
-        return
-    function = asked[0].function
-    graph = anatomy.flow(function)
-    loops: dict[Point, CallLoop] = {
-        header: loop
-        for loop in call_loops(anatomy.facts, function)
-        for header in graph.enclosing(loop.node, anatomy.module.parent)
-    }
-    open_still = {point for reply in asked for point in reply.region.unsettled}
-    for loop in dict.fromkeys(loop for header, loop in loops.items() if header in open_still):
-        yield from _run_in(anatomy, answers, ends, loop, graph, function)
-
-
-def _run_in(
-    anatomy: Anatomy, answers: Answers, ends: OpenEnds, loop: CallLoop, graph: Graph, function: Scope
-) -> Iterator[Taken]:
-    """A loop or comprehension over calls, with the call that it has in hand, if that has a name."""
-    slot = anatomy.facts.slots.of(loop.call)
-    if slot is None:
-        return
-    headers = graph.enclosing(loop.node, anatomy.module.parent)
-    if isinstance(loop.node, cst.For):
-        points = graph.within(walk(loop.node.body))
-        starts = [t for header in headers for t, kind in header.successors if kind == "true"]
-        bound = anatomy.module.nodes_inside(loop.node.body, function, *_BINDINGS)
-    else:
-        points, starts, bound = headers, headers, []
-    hand = InHand(anatomy.facts, slot, bound)
-    region = Region(answers, graph, points, starts, hand.outcome, _settling(answers, hand, ends))
-    yield Taken(function, hand, region, loop.node if isinstance(loop.node, cst.For) else None, tuple(headers))
-
-
-def calls_handed_on(anatomy: Anatomy, asked: Sequence[Asked]) -> Iterator[Taken]:
-    """The calls of stored replies up to where they are settled, outside of loops: one is picked, all are handed on.
-
-    `asked` are the replies that one function stores.
-    """
-    made: CallsInHand | None = None
-    for reply in asked:
-        slot = _named(anatomy, reply)
-        made = copy(made) if made is not None else CallsInHand(anatomy.facts, slot, bindings_of(reply.function))
-        made.slot = slot
-        yield Taken(reply.function, made, reply.region, None, asked=reply)
-
-
-def _named(anatomy: Anatomy, reply: Asked) -> Slot:
-    """The reply, as the place that stores it names it, or what takes it from there."""
-    for node in walk(anatomy.module.statement(reply.node)):
-        slot = anatomy.facts.slots.of(node) if type(node) is cst.Name else None
-        if slot is not None and _REPLIES & anatomy.facts.of(slot).keys() and Kind.HISTORY not in anatomy.facts.of(slot):
-            return slot
-    return ("var", reply.function, "calls")
+def runs_in(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:
+    """The functions of the project that give what a loop goes through, each with the file it stands in."""
+    for call in (node for node in walk(loop.iter) if type(node) is cst.Call):
+        found = body(anatomy, call)
+        if found is not None:
+            yield call, *found

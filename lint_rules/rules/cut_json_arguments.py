@@ -108,8 +108,7 @@ def _arguments(anatomy: Anatomy) -> Iterator[tuple[cst.CSTNode, cst.BaseExpressi
 
 def _is_made_here(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
     """Whether a dict is made by this program, for a log or trace most likely: it is no call of a model's reply."""
-    slot = anatomy.facts.slots.of(node)
-    values = anatomy.facts.assigned(slot) if slot is not None else []
+    values = anatomy.facts.values_of(node)
     return any(isinstance(value, cst.Dict) for value in values)
 
 

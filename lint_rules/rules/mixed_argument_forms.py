@@ -151,8 +151,7 @@ def _stored_calls(anatomy: Anatomy) -> Iterator[cst.Call]:
     for write in anatomy.writes.all:
         if write.value is None:
             continue
-        slot = anatomy.facts.slots.of(write.value)
-        values = [write.value, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+        values = [write.value, *anatomy.facts.values_of(write.value)]
         for value in values:
             for node in walk(value):
                 if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "tool_calls":
@@ -160,7 +159,7 @@ def _stored_calls(anatomy: Anatomy) -> Iterator[cst.Call]:
 
 
 def _made(anatomy: Anatomy, calls: cst.BaseExpression) -> Iterator[cst.Call]:
-    slot = anatomy.facts.slots.of(calls) if isinstance(calls, cst.Name) else None
+    slot = anatomy.facts.slots.of_name(calls)
     for value in anatomy.facts.assigned(slot) if slot is not None else [calls]:
         if isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call):
             yield value.elt

@@ -7,6 +7,7 @@ from collections.abc import Container
 import libcst as cst
 
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.walk import walk
 
 _DUMPS = frozenset({"copy", "model_dump", "dict", "to_dict", "to_param", "model_copy", "deepcopy", "asdict"})
@@ -23,7 +24,7 @@ def names_of_elements(loop: cst.For) -> set[str]:
     own = set(ex.target_names(loop.target))
     for node in walk(loop.body):
         if isinstance(node, cst.Assign):
-            if any(isinstance(part, cst.Name) and part.value in own for part in walk(node.value)):
+            if mentions(own, node.value):
                 own.update(name for target in ex.targets(node) for name in ex.target_names(target))
     return own
 
@@ -41,3 +42,10 @@ def is_element(node: cst.BaseExpression, names: Container[str]) -> bool:
     if isinstance(node, cst.Dict) and node.elements and isinstance(node.elements[0], cst.StarredDictElement):
         return is_element(node.elements[0].value, names)
     return False
+
+
+def iterated(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`xs` of `enumerate(xs)`, `reversed(xs)`: the list whose messages a loop goes through; else the node."""
+    if isinstance(node, cst.Call) and ex.called_name(node) in {"enumerate", "reversed"} and node.args:
+        return node.args[0].value
+    return node

@@ -193,10 +193,16 @@ def owner(node: cst.BaseExpression) -> cst.BaseExpression:
     return node
 
 
-def receiver(call: cst.Call) -> cst.BaseExpression | None:
-    """`a.b` in `a.b.append(x)`, None for a plain function call."""
-    func = call.func
+def receiver(call: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """`a.b` in `a.b.append(x)`, None for a plain function call, and for what is no call."""
+    func = call.func if type(call) is cst.Call else None
     return func.value if type(func) is cst.Attribute else None
+
+
+def handed(call: cst.Call) -> list[cst.BaseExpression]:
+    """What a call is made with: its arguments, and the object of which it is a method."""
+    base = receiver(call)
+    return [*(arg.value for arg in call.args), *([base] if base is not None else [])]
 
 
 def index(node: cst.CSTNode) -> cst.BaseExpression | None:
@@ -215,6 +221,11 @@ def slice_of(node: cst.CSTNode) -> cst.Slice | None:
         if type(part) is cst.Slice:
             return part
     return None
+
+
+def unsliced(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`h` of `h[1:]`; anything else is what it is."""
+    return node.value if isinstance(node, cst.Subscript) and slice_of(node) is not None else node
 
 
 def key(node: cst.CSTNode) -> str | None:
@@ -365,6 +376,16 @@ def _iterated(
 def targets(node: cst.Assign | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For) -> list[cst.BaseExpression]:
     """What an assignment or loop binds: `a` and `b.c` of `a = b.c = x`, the one target of the other forms."""
     return [target.target for target in node.targets] if isinstance(node, cst.Assign) else [node.target]
+
+
+def assigned(node: cst.CSTNode | None) -> list[cst.BaseExpression]:
+    """What an assignment binds; nothing of any other node."""
+    return targets(node) if isinstance(node, (cst.Assign, cst.AnnAssign)) else []
+
+
+def several(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The parts of a tuple; anything else is the one part of itself."""
+    return [element.value for element in node.elements] if isinstance(node, cst.Tuple) else [node]
 
 
 def unpacked(

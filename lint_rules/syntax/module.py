@@ -105,6 +105,11 @@ class Scope:
         return self._named.get(name, [])
 
     @property
+    def returned(self) -> list[cst.BaseExpression]:
+        """What its `return` statements give back."""
+        return [node.value for node in self.nodes_of(cst.Return) if node.value is not None]
+
+    @property
     def waits(self) -> list[cst.BaseExpression]:
         """Where a coroutine lets others run: its awaits, and what an `async for` goes through and a block enters."""
         found: list[cst.BaseExpression] = [*self.nodes_of(cst.Await)]
@@ -396,9 +401,22 @@ class SourceModule:
             yield here
             here = self.parent.get(here)
 
-    def loop_around(self, node: cst.CSTNode) -> cst.While | cst.For | None:
-        """The innermost loop around `node`, also one around the function that it is in."""
-        return next((outer for outer in self.ancestors(node) if isinstance(outer, (cst.While, cst.For))), None)
+    def loop_around(self, node: cst.CSTNode, *, own: bool = False) -> cst.While | cst.For | None:
+        """The innermost loop around `node`, also one around the function that it is in, if it need not be its `own`."""
+        for outer in self.ancestors(node):
+            if isinstance(outer, (cst.While, cst.For)):
+                return outer
+            if own and isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+                return None
+        return None
+
+    def full_name(self, node: cst.CSTNode) -> str:
+        """A dotted expression by what it was imported as; empty for any other."""
+        return self.imports.resolve(ex.dotted(node) or "")
+
+    def in_handler(self, node: cst.CSTNode) -> bool:
+        """Whether `node` stands in what handles an exception."""
+        return any(isinstance(outer, cst.ExceptHandler) for outer in self.ancestors(node))
 
     def _end(self, node: cst.CSTNode) -> int:
         """The place behind the last node below `node`, which is the last child of its last child, and so on."""

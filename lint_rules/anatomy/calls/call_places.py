@@ -81,8 +81,8 @@ class CallPlaces:
     def _ways(self, node: cst.BaseExpression) -> Iterator[tuple[str, ...]]:
         """The ways by which a value, or what a name was bound to, is read from a call."""
         for value in ex.alternatives(node):
-            slot = self.facts.slots.of(value) if isinstance(value, cst.Name) else None
-            for here in [value, *(self.facts.assigned(slot) if slot is not None else [])]:
+            slot = self.facts.slots.of_name(value)
+            for here in [value, *self.facts.assigned(slot)]:
                 for part in ex.alternatives(here):
                     way = self.way(part)
                     if way is not None:

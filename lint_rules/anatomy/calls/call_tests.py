@@ -7,6 +7,7 @@ import libcst as cst
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import children, walk
@@ -30,8 +31,7 @@ def speaks_of_calls(facts: Facts, test: cst.BaseExpression) -> bool:
             kinds = facts.kinds(node)  # type: ignore[arg-type]
             if any(kind in kinds for kind in _KINDS):
                 return True
-            slot = facts.slots.of(node)  # type: ignore[arg-type]
-            if any(_mentions_calls(facts, value) for value in (facts.assigned(slot) if slot is not None else ())):
+            if any(_mentions_calls(facts, value) for value in facts.values_of(node)):  # type: ignore[arg-type]
                 return True
     return False
 
@@ -122,7 +122,7 @@ def is_about_part(module: SourceModule, guard: cst.If) -> bool:
     """`if block.type == "text"` in a loop over the parts of a reply says nothing about the others."""
     if asks_for_end(guard.test):
         return False
-    read = {n.value for n in walk(guard.test) if type(n) is cst.Name}
+    read = names_in(guard.test)
     return any(
         isinstance(outer, cst.For) and read & set(ex.target_names(outer.target)) for outer in module.ancestors(guard)
     )
@@ -161,6 +161,6 @@ def tells_calls(facts: Facts, test: cst.BaseExpression) -> bool:
 
 def _is_content(facts: Facts, node: cst.BaseExpression) -> bool:
     """`reply.content`, or a name for it."""
-    slot = facts.slots.of(node) if type(node) is cst.Name else None
-    values = [node, *(facts.assigned(slot) if slot is not None else ())]
+    slot = facts.slots.of_name(node)
+    values = [node, *facts.assigned(slot)]
     return any((ex.member(ex.inner(value)) or (node, ""))[1] in _CONTENTS for value in values)

@@ -18,7 +18,6 @@ from lint_rules.syntax.walk import walk_scope
 from lint_rules.syntax.word import meaning
 
 _SETTLING = frozenset({"append", "add", "put", "put_nowait", "appendleft", "insert", "extend", "setdefault", "push"})
-_ID_PARTS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
 _CALL_TAGS = words.CALL_TAGS | {"function", "tool-call", "functionCall", "custom_tool_call", "tool"}
 CALL_MEMBERS = frozenset({"toolUse", "functionCall", "function_call", "tool_use", "tool_call"})
 _VALID = frozenset(
@@ -75,7 +74,7 @@ class InHand:
                 self.stands.add(slot)
             if self._is_type(value):
                 self.types.add(slot)
-            if slot[-1] in _ID_PARTS or str(slot[-1]).endswith("call_id"):  # `name, call_id = read(call)`
+            if slot[-1] in words.IDS or str(slot[-1]).endswith("call_id"):  # `name, call_id = read(call)`
                 self.ids.add(slot)
             for either in ex.alternatives(value):
                 if self.is_id(either):
@@ -93,7 +92,7 @@ class InHand:
 
     def _goes_through(self, node: cst.BaseExpression) -> bool:
         """Whether a loop goes through what is made of the call, or through a list into which that was put."""
-        slot = self.facts.slots.of(node) if type(node) is cst.Name else None
+        slot = self.facts.slots.of_name(node)
         filled = self.facts.grown(slot) if slot is not None else []
         return self.mentions(node) or any(self.mentions(call.args[0].value) for call in filled)
 
@@ -109,7 +108,7 @@ class InHand:
         if isinstance(node, cst.BooleanOperation):  # `call.id or ""`
             return self.is_id(node.left)
         pair = ex.member(node)
-        if pair is not None and pair[1] in _ID_PARTS:
+        if pair is not None and pair[1] in words.IDS:
             return self.is_part(pair[0])
         return type(node) is cst.Name and self.facts.slots.of(node) in self.ids
 
@@ -193,7 +192,7 @@ class InHand:
 
     def _is_taken_out(self, listed: cst.BaseExpression | None) -> bool:
         """Whether anybody may take calls out of a list again: not of one that is only filled, counted and shown."""
-        slot, parent = self.facts.slots.of(listed) if type(listed) is cst.Name else None, self.facts.module.parent
+        slot, parent = self.facts.slots.of_name(listed), self.facts.module.parent
         for name in self.facts.names.get(slot, ()) if slot is not None else ():
             outer = parent[name]
             around = parent.get(parent.get(outer, outer))
@@ -234,7 +233,7 @@ class InHand:
             return False, True
         if self._is_valid(test):
             return True, False
-        slot = self.facts.slots.of(test) if type(test) is cst.Name else None
+        slot = self.facts.slots.of_name(test)
         return self.told.get(slot, _UNTOLD) if slot is not None else _UNTOLD
 
     def _is_valid(self, node: cst.BaseExpression) -> bool:
@@ -244,7 +243,7 @@ class InHand:
         pair = ex.member(node)
         if pair is not None:
             return pair[1] in _VALID and self.is_part(pair[0])
-        slot = self.facts.slots.of(node) if type(node) is cst.Name else None
+        slot = self.facts.slots.of_name(node)
         if slot is None or slot not in self.plain:
             return False
         return any(
@@ -271,7 +270,7 @@ class InHand:
             if None in tags:
                 return None, False
             return bool(_CALL_TAGS & {tag for tag in tags if tag}) is positive, True
-        slot = self.facts.slots.of(left) if type(left) is cst.Name else None
+        slot = self.facts.slots.of_name(left)
         tag = _word(right)
         if slot is not None and slot in self.types and tag is not None:  # `kind = block.type`
             return (tag in _CALL_TAGS) is positive, True
@@ -287,7 +286,7 @@ class InHand:
             return (True, True) if pair[1] in CALL_MEMBERS else (None, False)
         if name == "isinstance" and len(test.args) == 2 and self.is_whole(test.args[0].value):
             types = test.args[1].value
-            named = [e.value for e in types.elements] if isinstance(types, cst.Tuple) else [types]
+            named = ex.several(types)
             last = [ex.last_name(t) for t in named]
             if any(map(_is_of_calls, last)):
                 return True, True

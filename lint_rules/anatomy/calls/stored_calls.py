@@ -136,7 +136,7 @@ class StoredCalls:
     def _given_back(self, call: cst.Call) -> set[Way]:
         """What a function of this file gives back, where it is always the same object."""
         callee = self._anatomy.facts.slots.callee(call)
-        values = [node.value for node in callee.nodes_of(cst.Return) if node.value] if callee is not None else []
+        values = callee.returned if callee is not None else []
         ways = {self._identity.of(value) for value in values if not handlers.is_neutral(value)}
         return {way for way in ways if way is not None} if len(ways) == 1 else set()
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, given_apart, run_elsewhere, told_by_object
+from lint_rules.anatomy.messages.classes import body, given_apart, told_by_object
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.rounds.executions import READERS, executions
@@ -224,7 +224,7 @@ class ToldByReply:
     def _asks_for_reason(self, test: cst.Comparison) -> bool:
         """`reply.stop_reason == "tool_use"`, also by a name that the reason has got."""
         left, _, _ = ex.compared(test)
-        slot = self.anatomy.facts.slots.of(left) if type(left) is cst.Name else None
+        slot = self.anatomy.facts.slots.of_name(left)
         made = self.anatomy.facts.assigned(slot) if slot is not None else [left]
         if slot is not None:
             made = [*made, *(part for _, part in given_apart(self.anatomy, slot))]
@@ -288,7 +288,7 @@ class ToldByReply:
         given = self.anatomy.module.parent[name]
         call = self.anatomy.module.parent[given] if isinstance(given, cst.Arg) else None
         base = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) == "append" else None
-        slot = self.anatomy.facts.slots.of(base) if base is not None else None
+        slot = self.anatomy.facts.slots.of(base)
         return (
             slot is not None
             and slot[:2] == ("var", self.function)
@@ -315,13 +315,12 @@ class ToldByReply:
 
     def _only_puts(self, store: cst.CSTNode) -> bool:
         """Whether what stores a reply gives its calls to lists, and to nobody else."""
-        callee = self.anatomy.facts.slots.callee(store) if isinstance(store, cst.Call) else None
+        callee = self.anatomy.facts.slots.callee(store)
         return callee is None or (isinstance(store, cst.Call) and self._only_looks(store, GROWERS))
 
     def _only_looks(self, call: cst.Call, besides: frozenset[str] = frozenset()) -> bool:
         """Whether a function of the project gives the calls that it gets to nobody; `besides` are names that may."""
-        callee = self.anatomy.facts.slots.callee(call)
-        found = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, call)
+        found = body(self.anatomy, call)
         if found is None:
             return False
         there, run = found
@@ -339,8 +338,7 @@ class ToldByReply:
 
     def _only_reads(self, call: cst.Call) -> bool:
         """Whether a function of the project runs and stores nothing of what it gets: it may put texts together."""
-        callee = self.anatomy.facts.slots.callee(call)
-        found = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, call)
+        found = body(self.anatomy, call)
         kept = (stored.node for stored in self.anatomy.kept_elsewhere.of(self.function))
         if found is None or call in kept or not self._only_looks(call):
             return False
@@ -400,8 +398,7 @@ class ToldByReply:
         if pair is not None:
             return pair[1] in _PLAIN
         if isinstance(value, cst.Call):
-            base = ex.receiver(value)
-            parts = [*(arg.value for arg in value.args), *([base] if base is not None else [])]
+            parts = ex.handed(value)
         elif isinstance(value, cst.IfExp):
             parts = [value.body, value.orelse]
         elif isinstance(value, (cst.BooleanOperation, cst.BinaryOperation)):

@@ -42,7 +42,7 @@ def answered(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode], dep
         if any(value in of_it.nodes for value in _result_parts(node)):
             return node
     for node in made if depth < _DEEPEST else ():
-        run = body(anatomy, node) if type(node) is cst.Call else None
+        run = body(anatomy, node)
         if type(node) is not cst.Call or run is None or run[1] is function:
             continue
         there, callee = run

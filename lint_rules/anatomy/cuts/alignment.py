@@ -146,7 +146,7 @@ class Alignment:
 
     def _bound(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign) -> set[Slot]:
         targets = ex.targets(node)
-        return {slot for t in targets for e in _unpacked(t) if (slot := self.slots.of(_listed(e))) is not None}
+        return {slot for t in targets for e in _unpacked(t) if (slot := self.slots.of(ex.unsliced(e))) is not None}
 
     # -- tests of roles that decide ---------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class Alignment:
         """The function of this file that is asked about what is handed to it."""
         arg = self.module.parent[subject]
         call = self.module.parent[arg] if isinstance(arg, cst.Arg) else None
-        return self.slots.callee(call) if isinstance(call, cst.Call) else None
+        return self.slots.callee(call)
 
     def _is_element(self, node: cst.BaseExpression, function: Scope, lists: set[Slot]) -> bool:
         """Whether a message is taken from one of the lists: `h[0]`, a loop variable, a name for one of these."""
@@ -293,7 +293,7 @@ class Alignment:
                 changed.update(self._names(node.target))
             elif isinstance(node, cst.Call) and ex.called_name(node) in _CHANGES and not self._puts_new(node):
                 base = ex.receiver(node)
-                changed.add(self.slots.of(base) if base is not None else None)
+                changed.add(self.slots.of(base))
             elif isinstance(node, cst.Return) and node.value is not None:
                 changed.update(self.contents.lists_in(node.value))
             if changed & decisive:
@@ -383,8 +383,3 @@ def _unpacked(target: cst.BaseExpression) -> list[cst.BaseExpression]:
 
 def _takes(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Call) and ex.called_name(node) in _TAKES
-
-
-def _listed(target: cst.BaseExpression) -> cst.BaseExpression:
-    """The list that `h[i:] = ...` changes; other targets as they are."""
-    return target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target

@@ -177,7 +177,7 @@ def _behind(node: cst.BaseExpression) -> tuple[cst.BaseExpression, int]:
 
 def _deleted(target: cst.BaseExpression, node: cst.Del | cst.Assign, function: Scope) -> Iterator[Cut]:
     """`del xs[:n]`, `del xs[0]`, `xs[:n] = []`."""
-    targets = [e.value for e in target.elements] if isinstance(target, cst.Tuple) else [target]
+    targets = ex.several(target)
     for subscript in targets:
         if not isinstance(subscript, cst.Subscript):
             continue

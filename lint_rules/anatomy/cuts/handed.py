@@ -386,7 +386,7 @@ def _bound(anatomy: Anatomy, call: cst.Call) -> list[cst.BaseExpression]:
     outer = anatomy.module.parent[call]
     while isinstance(outer, (cst.Await, cst.BooleanOperation)):
         outer = anatomy.module.parent[outer]
-    return ex.targets(outer) if isinstance(outer, (cst.Assign, cst.AnnAssign)) else []
+    return ex.assigned(outer)
 
 
 def _is_begun_anew(anatomy: Anatomy, call: cst.Call) -> bool:

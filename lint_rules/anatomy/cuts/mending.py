@@ -21,14 +21,15 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk, walk_scope
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.agent import Anatomy
 
-_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"})
 _OF_RESULTS = frozenset({"tool_call_id", "tool_use_id", "toolUseId"})
 _TAKE_AWAY = frozenset({"pop", "popleft", "remove"})
 _PASSES_ON = (cst.Await, cst.StarredElement, cst.List, cst.BinaryOperation, cst.BooleanOperation, cst.Element)
@@ -142,7 +143,7 @@ class Mending:
             if isinstance(outer, cst.Return):
                 return True
             if isinstance(outer, (cst.Assign, cst.AnnAssign)):
-                kinds = (self.anatomy.facts.kinds(self._whole(target)) for target in ex.targets(outer))
+                kinds = (self.anatomy.facts.kinds(ex.unsliced(target)) for target in ex.targets(outer))
                 return any(Kind.HISTORY in known for known in kinds)
             if isinstance(outer, cst.Arg):
                 return isinstance(passed := self.module.parent[outer], cst.Call) and self.anatomy.calls.asks(passed)
@@ -150,11 +151,6 @@ class Mending:
                 return False
             here = outer
         return here is not call
-
-    @staticmethod
-    def _whole(target: cst.BaseExpression) -> cst.BaseExpression:
-        """`h` of `h[:] = ...`."""
-        return target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target
 
     # -- what a body does -------------------------------------------------------------------------------------
 
@@ -180,7 +176,7 @@ class Mending:
 
     @staticmethod
     def _hands_on(call: cst.Call, own: set[str]) -> bool:
-        return any(isinstance(n, cst.Name) and n.value in own for arg in call.args for n in walk(arg.value))
+        return mentions(own, *(arg.value for arg in call.args))
 
     def _looks_for_ids(self, function: Scope) -> bool:
         """`if call["id"] in answered`, `m.tool_call_id not in known`, `calls - answered`: it hangs on pairs."""
@@ -225,17 +221,17 @@ class Mending:
 
     def _is_id(self, node: cst.BaseExpression) -> bool:
         """The id of a call or of a result, or a name for one."""
-        slot = self.slots.of(node) if type(node) is cst.Name else None
-        values = [node, *(self.anatomy.facts.assigned(slot) if slot is not None else ())]
+        slot = self.slots.of_name(node)
+        values = [node, *self.anatomy.facts.assigned(slot)]
         return any(
-            (pair := ex.member(part)) is not None and pair[1] in _IDS
+            (pair := ex.member(part)) is not None and pair[1] in IDS
             for value in values
             for part in ex.alternatives(value)
         )
 
     def _holds_ids(self, node: cst.BaseExpression) -> bool:
         """A collection of ids: `{call["id"] for call in calls}`, or a name for what such ids are put into."""
-        slot = self.slots.of(node) if type(node) is cst.Name else None
+        slot = self.slots.of_name(node)
         values = [node]
         if slot is not None:
             values += [*self.anatomy.facts.assigned(slot), *self.anatomy.facts.put(slot)]

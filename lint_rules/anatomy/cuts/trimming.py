@@ -19,6 +19,7 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -87,7 +88,7 @@ class Trimming:
 
     def _counts_what_it_put(self, cut: Cut) -> bool:
         """`new = 0`, `new += 1; h.append(m)`, `return h[-new:]`: what the function has put there, and no more."""
-        size, base = (self.facts.slots.of(node) if node is not None else None for node in (cut.size, cut.base))
+        size, base = (self.facts.slots.of(node) for node in (cut.size, cut.base))
         if size is None or base is None or any(ex.integer(value) != 0 for value in self.facts.assigned(size)):
             return False
         more = [node for node in cut.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == size]
@@ -103,7 +104,7 @@ class Trimming:
         if not isinstance(whole, cst.BinaryOperation) or whole.right is not cut.node or cut.size is None:
             return False
         slot = self.facts.slots.of(whole.left)
-        made = [whole.left, *(self.facts.assigned(slot) if slot is not None else ())]
+        made = [whole.left, *self.facts.assigned(slot)]
         if any(isinstance(v, cst.ListComp) and not v.for_in.ifs and self._is_front(v.for_in.iter, cut) for v in made):
             return True
         for put in self.facts.put(slot) if slot is not None else ():
@@ -159,7 +160,7 @@ class Trimming:
         made = self.made_of(size, cut.function)
         calls = (node for value in made for node in walk(value) if isinstance(node, cst.Call))
         helpers = [callee for call in calls if (callee := self.facts.slots.callee(call)) is not None]
-        given = ((f, [n.value for n in f.nodes_of(cst.Return) if n.value is not None]) for f in helpers)
+        given = ((f, f.returned) for f in helpers)
         return any(_runs_out(function, values) for function, values in ((cut.function, made), *given))
 
     def made_of(self, node: cst.BaseExpression, function: Scope) -> list[cst.BaseExpression]:
@@ -214,7 +215,7 @@ class Trimming:
 
 def _runs_out(function: Scope, values: list[cst.BaseExpression]) -> bool:
     """Whether a name in some values is that of a loop which compares how much it has gone through."""
-    names = {n.value for value in values for n in walk(value) if isinstance(n, cst.Name)}
+    names = names_in(*values)
     return any(
         names & set(ex.target_names(loop.target))
         and any(isinstance(n, cst.If) and compares_size(n.test) for n in walk(loop.body))

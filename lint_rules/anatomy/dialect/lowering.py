@@ -11,21 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from lint_rules.anatomy.dialect.made import Made
-from lint_rules.anatomy.dialect.parts import Parts
+from lint_rules.anatomy.dialect.parts import HELD, Parts
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import ClassObject, Container, Instance, Value, Values
 from lint_rules.syntax.below import blank, walk
 from lint_rules.syntax.normal.inlining import called
 from lint_rules.syntax.word import SAYING, Word
 
-_HELD = {
-    "tool_calls": frozenset({"args", "arguments", "function", "input"}),
-    "choices": frozenset({"delta", "message", "text"}),
-    "candidates": frozenset({"content"}),
-}
-"""What the elements of these have, in every provider's form: tool calls and choices of OpenAI, candidates of Gemini."""
-_OWN = "own {}"
-"""A word that no rule asks for."""
 _LISTS = {"message": "history", SAYING: "history", "call": "calls"}
 
 
@@ -43,7 +35,6 @@ class Lowering:
         """Calls that are statements: nobody looks at what they give."""
         self._made = Made(values, parts.words)
         looks = _LOOKS if parts.words else _CALLS
-        self._known_own: dict[tuple[ClassFrame, str], bool] = {}
         for frame in module.frames:
             if isinstance(frame, ClassFrame):
                 self._class(frame)
@@ -98,37 +89,11 @@ class Lowering:
                 self._rename(node, "id", renamed[node.id])
 
     def _attribute(self, node: ast.Attribute, frame: Frame) -> None:
-        if self._own_word(node, frame):
+        if not self._parts.words and node.attr not in HELD:
             return
-        known = [self._parts.words.get(cls) for cls in self._values.owners(node, frame)]
-        named = {found.get(node.attr, node.attr) if found is not None else node.attr for found in known}
+        named = {self._parts.word(cls, node.attr) for cls in self._values.owners(node, frame)}
         word = named.pop() if len(named) == 1 else node.attr
         self._rename(node, "attr", word, self._means(self._values.of(node, frame)))
-
-    def _own_word(self, node: ast.Attribute, frame: Frame) -> bool:
-        """`run.tool_calls`, where that is a log of the program's own: a provider's word, and not what it stands for."""
-        owners = self._values.owners(node, frame) if node.attr in _HELD else []
-        is_own = bool(owners) and all(self._is_own(cls, node.attr) for cls in owners)
-        if is_own:
-            self._rename(node, "attr", _OWN.format(node.attr))
-        return is_own
-
-    def _is_own(self, cls: ClassFrame, name: str) -> bool:
-        """Whether what a class of the project, no part of an agent, holds under a provider's word is none either.
-
-        Objects of another class of the project, then, with nothing that the provider's have.
-        """
-        if (cls, name) not in self._known_own:
-            value = self._values.attribute(cls, name)
-            held = [part for thing in value if isinstance(thing, Container) for part in thing.inside]
-            own = [part.cls for part in held if isinstance(part, Instance)]
-            self._known_own[cls, name] = (
-                0 < len(own) == len(held)
-                and self._parts.kind(cls) is None
-                and all(self._parts.kind(each) is None for each in own)
-                and all(_HELD[name].isdisjoint(self._values.fields(each)) for each in own)
-            )
-        return self._known_own[cls, name]
 
     def _name(self, node: ast.Name, frame: Frame) -> None:
         if node.id != frame.self_name and node not in self._changes:
@@ -265,7 +230,7 @@ _LOOKS: dict[type, Callable[[Lowering, Any, Frame], object]] = {
     ast.MatchClass: Lowering._pattern,
 }
 _CALLS: dict[type, Callable[[Lowering, Any, Frame], object]] = {
-    ast.Attribute: Lowering._own_word,
+    ast.Attribute: Lowering._attribute,
     ast.Call: Lowering._call,
     ast.Await: Lowering._meaning,
     ast.Expr: Lowering._statement,

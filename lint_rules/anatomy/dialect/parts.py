@@ -18,6 +18,15 @@ MOST_MADE = 2
 PARSED = "input"
 """What a provider calls arguments that are parsed already (Anthropic's tool_use blocks)."""
 
+HELD = {
+    "tool_calls": frozenset({"args", "arguments", "function", "input"}),
+    "choices": frozenset({"delta", "message", "text"}),
+    "candidates": frozenset({"content"}),
+}
+"""What the elements of these have, in every provider's form: tool calls and choices of OpenAI, candidates of Gemini."""
+_OWN = "own {}"
+"""A word that no rule asks for."""
+
 
 class Parts:
     """What the fields of the classes stand for that a module, and others of its project, say something of."""
@@ -37,6 +46,7 @@ class Parts:
             self._add(each)
         self._alone: dict[Class, str] = {}
         self._replied: set[Class] = set()
+        self._known_own: dict[tuple[ClassFrame, str], bool] = {}
         self.words = {self._frames[cls]: chosen for cls, chosen in self._settled().items()}
         """By class: its own word for a field -> the provider's."""
         self.roles = {self._frames[cls]: role for cls, role in self._alone.items() if self._is_there(cls)}
@@ -69,6 +79,28 @@ class Parts:
         known = self.words.get(cls, {})
         said = all(known.get(name) in ("role", "content", "tool_calls") for name in self._values.fields(cls))
         return said and self._values.is_value(cls)
+
+    def word(self, cls: ClassFrame, name: str) -> str:
+        """What a field of a class is called by providers; one that only bears a word of theirs, by none."""
+        known = self.words.get(cls, {})
+        return _OWN.format(name) if name in HELD and self._is_own(cls, name) else known.get(name, name)
+
+    def _is_own(self, cls: ClassFrame, name: str) -> bool:
+        """`run.tool_calls`: whether what a class, no part of an agent, holds under a provider's word is none either.
+
+        Objects of another class of the project, then, with nothing that the provider's have: a log of the program's.
+        """
+        if (cls, name) not in self._known_own:
+            value = self._values.attribute(cls, name)
+            held = [part for thing in value if isinstance(thing, Container) for part in thing.inside]
+            own = [part.cls for part in held if isinstance(part, Instance)]
+            self._known_own[cls, name] = (
+                0 < len(own) == len(held)
+                and self.kind(cls) is None
+                and all(self.kind(each) is None for each in own)
+                and all(HELD[name].isdisjoint(self._values.fields(each)) for each in own)
+            )
+        return self._known_own[cls, name]
 
     def _is_there(self, cls: Class) -> bool:
         """Whether the class stands where others saw it: its file may have changed meanwhile."""

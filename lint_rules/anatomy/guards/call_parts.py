@@ -9,7 +9,9 @@ import libcst as cst
 from lint_rules.anatomy.calls.call_places import ARGUMENT_NAMES, LISTS, CallPlaces
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.walk import walk
 
 
@@ -34,7 +36,7 @@ ARGUMENTS = frozenset({Part.VALUES, Part.TEXT, Part.EITHER, Part.DUMPED, Part.SO
 OF_CALLS = ARGUMENTS | {Part.NAME, Part.FIELDS, Part.WHOLE}
 
 _NAMES = frozenset({"name", "tool_name", "function_name", "tool"})
-_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "index"})
+_IDS = IDS | {"index"}
 _WORDS = frozenset({"content", "reasoning", "reasoning_content", "thinking", "thought", "text"})
 _CLOCKS = frozenset(
     {
@@ -126,7 +128,7 @@ class CallParts(CallPlaces):
         return Kind.REPLY in kinds or Kind.MESSAGE in kinds
 
     def _is_volatile(self, node: cst.Call) -> bool:
-        return self.facts.module.imports.resolve(ex.dotted(node.func) or "") in _CLOCKS
+        return self.facts.module.full_name(node.func) in _CLOCKS
 
     # -- names of arguments -----------------------------------------------------------------------------------
 
@@ -144,9 +146,7 @@ class CallParts(CallPlaces):
         if base is None or not self._are_arguments(base):
             return None
         names = ex.target_names(node.for_in.target)
-        if len(names) == 2 and names[1] not in {
-            n.value for part in elements(node) for n in walk(part) if isinstance(n, cst.Name)
-        }:
+        if len(names) == 2 and names[1] not in names_in(*elements(node)):
             return Part.FIELDS
         if len(names) == 1 and base is source and not any(isinstance(n, cst.Subscript) for n in walk(node)):
             return Part.FIELDS
@@ -167,7 +167,7 @@ class CallParts(CallPlaces):
         node = ex.inner(node.left if isinstance(node, cst.BooleanOperation) else node)
         if Kind.ARGUMENTS in self.facts.kinds(node) or self._stand_on_call(node):
             return True
-        slot = self.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        slot = self.facts.slots.of_name(node)
         if slot is None or slot in seen:
             return False
         values = self.facts.values_of(node) or self._handed(slot)

@@ -93,7 +93,7 @@ class Guards:
             if not self.signatures.of(left).tells_call or not self.signatures.of(right).tells_call:
                 return
             denies = isinstance(operator, cst.NotEqual)
-            if self._carries(right, node, function, stored=False) or not self._carries(left, node, function):
+            if self._carries(right, node, function) or not self._carries(left, node, function):
                 yield from self._guard(node, function, "equal", denies, left, right)
             else:
                 yield from self._guard(node, function, "equal", denies, right, left)
@@ -104,7 +104,7 @@ class Guards:
         self, made: cst.BaseExpression, of: cst.BaseExpression, node: cst.CSTNode, function: Scope, depth: int = 0
     ) -> bool:
         """Whether a name holds, at `node`, what was made of the very value that `of` has there."""
-        slot = self.facts.slots.of(made) if isinstance(made, cst.Name) else None
+        slot = self.facts.slots.of_name(made)
         if slot is None or slot[:2] != ("var", function) or depth > _DEEPEST or self._is_carried(slot, node, function):
             return False
         before = [value for value in self.facts.assigned(slot) if self.module.before(value, node)]
@@ -184,17 +184,15 @@ class Guards:
             return (at, node.value) if slot is not None and slot in self.signatures.puts else None
         if isinstance(node, cst.Name):
             slot = self.facts.slots.of(node)
-            values = self.facts.assigned(slot) if slot is not None else []
+            values = self.facts.assigned(slot)
             found = [
                 counted for value in values if not isinstance(value, cst.Name) and (counted := self._counted(value))
             ]
             return found[0] if len(found) == 1 else None
         return None
 
-    def _carries(
-        self, value: cst.BaseExpression, node: cst.BaseExpression, function: Scope, *, stored: bool = False
-    ) -> bool:
-        signature = self.signatures.of(value, stored=stored)
+    def _carries(self, value: cst.BaseExpression, node: cst.BaseExpression, function: Scope) -> bool:
+        signature = self.signatures.of(value)
         return bool(signature.past) or any(self._is_carried(slot, node, function) for slot in signature.slots)
 
     def _is_carried(self, slot: Slot, node: cst.CSTNode, function: Scope) -> bool:

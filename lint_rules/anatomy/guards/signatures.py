@@ -274,7 +274,7 @@ class _Trace:
         Where a part of it cannot be followed, it is no signature but the work of the function: a tool's result.
         """
         inner = {slot: (value, bound) for slot, value in self._facts.slots.bindings(node, callee)}
-        returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
+        returned = callee.returned
         if isinstance(callee.node, cst.Lambda):
             returned = [callee.node.body]
         if callee in self._inside:

@@ -152,7 +152,7 @@ def given_apart(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, cst.Bas
 def _parts_apart(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, cst.BaseExpression]]:
     for value, number in anatomy.facts.unpacked(slot):
         call = ex.inner(value)
-        there, callee = (body(anatomy, call) if isinstance(call, cst.Call) else None) or (anatomy, None)
+        there, callee = body(anatomy, call) or (anatomy, None)
         yield from ((there, part) for part in (parts_given(callee, number) if callee is not None else ()))
 
 
@@ -226,7 +226,7 @@ def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     if anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def") is not None:
         return anatomy.imported_function(ex.dotted(call.func) or "")
     base, name = ex.receiver(call), ex.called_name(call)
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     if slot is None or anatomy.facts.slots.callee(call) is not None:
         return None
     made = anatomy.defined_elsewhere(_global_name(anatomy, slot), "")
@@ -241,10 +241,12 @@ def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     return next((found for found in methods if found is not None), None)
 
 
-def body(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
-    """The function of the project that a call runs, and its file."""
+def body(anatomy: Anatomy, call: cst.CSTNode | None, *, asking: bool = False) -> tuple[Anatomy, Scope] | None:
+    """The function of the project that a call runs, and its file; of other files, `asking`, if it may ask a model."""
+    if not isinstance(call, cst.Call):
+        return None
     callee = anatomy.facts.slots.callee(call)
-    return (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
+    return (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call, asking=asking)
 
 
 def run_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> FoundClass | None:
@@ -386,7 +388,7 @@ def given_elsewhere(anatomy: Anatomy, node: cst.BaseExpression) -> Slot | None:
     if root_object(kept)[0] not in {"attr", "var"} or not there.aliases.is_lasting(kept, function):
         return ("call", call) if call is not None else None
     base = ex.receiver(call) if call is not None else None
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     return as_part_of(kept, anatomy.aliases.of(slot)) if slot is not None else kept
 
 
@@ -460,12 +462,13 @@ def _givers(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[cst.Call]
 def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
     """What a slot is assigned, what a function gives back, what callers hand over, or what loops run over."""
     if slot[0] == "return":
-        return [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
+        function: Scope = slot[1]
+        return function.returned
     given = anatomy.facts.assigned(slot)
     if slot[0] == "member" and not given:
         return _under_key(anatomy, slot[1], slot[2])
     for value, number in anatomy.facts.unpacked(slot):
-        callee = anatomy.facts.slots.callee(value) if isinstance(value, cst.Call) else None
+        callee = anatomy.facts.slots.callee(value)
         given = [*given, *(parts_given(callee, number) if callee is not None else ())]
     if given or slot[0] != "var":
         return given
@@ -497,7 +500,7 @@ def _elements(anatomy: Anatomy, container: cst.BaseExpression) -> Iterator[cst.B
             return
         container = ex.inner(whole)
     slot = facts.slots.of(container)
-    for value in (container, *(facts.assigned(slot) if slot is not None else ())):
+    for value in (container, *facts.assigned(slot)):
         if isinstance(value, (cst.List, cst.Tuple, cst.Set, cst.Dict)):
             yield from (element.value for element in value.elements)
     if slot is not None:
@@ -540,8 +543,7 @@ class Elements:
 
     def _returned_elsewhere(self, call: cst.Call) -> FoundClass | None:
         """What a method of an imported class gives back: `store.history(key)` with `store: SessionStore`."""
-        base = ex.receiver(call)
-        owner = self.facts.slots.of(base) if base is not None else None
+        owner = self.facts.slots.of(ex.receiver(call))
         name = _plain_name(self.annotation_of(owner)) if owner is not None else None
         found = self.anatomy.imported_class(name) if name is not None else None
         if found is None:

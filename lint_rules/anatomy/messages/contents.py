@@ -593,7 +593,7 @@ class Contents:
             names = ex.target_names(loop.target)
             for call in (node for node in walk(loop.body) if isinstance(node, cst.Call)):
                 base = ex.receiver(call) if ex.called_name(call) in {"append", "insert"} and call.args else None
-                slot = self.facts.slots.of(base) if base is not None else None
+                slot = self.facts.slots.of(base)
                 if slot is not None and is_element(call.args[-1].value, names):
                     yield slot, loop.iter
 

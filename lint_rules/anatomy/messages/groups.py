@@ -11,7 +11,6 @@ from lint_rules.anatomy.messages.role_tests import excludes_roles, named_roles
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
 
 _REST = frozenset({"*"})
 _SYSTEM = frozenset({"system", "developer"})
@@ -65,7 +64,7 @@ def _part(anatomy: Anatomy, node: cst.BaseExpression) -> Part | None:
     if isinstance(node, cst.ListComp):
         return _filtered(node, whole)
     slot = anatomy.facts.slots.of(node)
-    for value in anatomy.facts.assigned(slot) if slot is not None else ():
+    for value in anatomy.facts.assigned(slot):
         if isinstance(value, cst.ListComp):
             return _filtered(value, whole)
         if isinstance(value, cst.List) and not value.elements and slot is not None:
@@ -122,18 +121,3 @@ def _listed(node: cst.BaseExpression) -> cst.BaseExpression:
             node = node.value
         else:
             return node
-
-
-def in_group(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    """Whether an expression is a part of such a list, or what such a part is made of."""
-    statement = anatomy.module.statement(node)
-    bound = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else []
-    slots = {anatomy.facts.slots.of(target) for target in bound} - {None}
-    for group in groups(anatomy):
-        if anatomy.module.inside(node, group.node):
-            return True
-        if slots & {
-            anatomy.facts.slots.of(n) for part in group.parts for n in walk(part.node) if isinstance(n, cst.Name)
-        }:
-            return True
-    return False

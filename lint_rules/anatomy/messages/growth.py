@@ -84,7 +84,7 @@ def resets(anatomy: Anatomy, write: HistoryWrite) -> bool:
     """Whether a write begins a history anew, maybe behind its first message: `h.clear()`, `del h[1:]`, `h[:] = new`."""
     if isinstance(write.node, cst.Call):
         return write.kind == "cut" and ex.called_name(write.node) == "clear"
-    place = _cut_out(write)
+    place = cut_out(write)
     if write.kind in {"cut", "replace"} and not (
         place is not None and place.upper is None and (place.lower is None or ex.integer(place.lower) in {0, 1})
     ):
@@ -116,31 +116,7 @@ def keeps_rules_only(value: cst.BaseExpression) -> bool:
     return False
 
 
-def pops_last(call: cst.Call) -> bool:
-    """`h.pop()`, `h.pop(-1)`."""
-    first = call.args[0].value if call.args else None
-    return ex.called_name(call) == "pop" and (first is None or (ex.integer(first) or 0) < 0)
-
-
-def takes_last(write: HistoryWrite) -> bool:
-    """`h.pop()`, `del h[-2]`, `del h[mark:]`, `h[:] = h[:-1]`: what is there by then may be a message of others."""
-    if isinstance(write.node, cst.Call):
-        return pops_last(write.node)
-    part = _cut_out(write)
-    if write.kind == "cut":
-        index = ex.index(write.node.target) if isinstance(write.node, cst.Del) else None
-        place = ex.integer(part.lower if part is not None else index)
-        return place < 0 if place is not None else part is not None and part.upper is None and part.lower is not None
-    kept = ex.inner(write.value) if write.value is not None and isinstance(write.node, cst.Assign) else None
-    head = ex.slice_of(kept) if isinstance(kept, cst.Subscript) else None
-    if head is None or head.lower is not None or head.upper is None or not isinstance(kept, cst.Subscript):
-        return False
-    places = ex.targets(write.node) if isinstance(write.node, cst.Assign) else []
-    whole = [t.value if isinstance(t, cst.Subscript) and ex.slice_of(t) is not None else t for t in places]
-    return any(ex.source(place) == ex.source(kept.value) for place in whole)
-
-
-def _cut_out(write: HistoryWrite) -> cst.Slice | None:
+def cut_out(write: HistoryWrite) -> cst.Slice | None:
     """The part of a history that a statement takes away or replaces."""
     if isinstance(write.node, cst.Assign):
         return next((part for t in ex.targets(write.node) if (part := ex.slice_of(t)) is not None), None)
@@ -195,7 +171,7 @@ def grown_by_call(anatomy: Anatomy, made: cst.Call, call: cst.Call) -> tuple[Ana
 
 def keeps_conversation(module: SourceModule, call: cst.Call) -> bool:
     """Whether a call of a known library makes an object that keeps one conversation."""
-    full = module.imports.resolve(ex.dotted(call.func) or "")
+    full = module.full_name(call.func)
     for part in full.replace("()", "").split("."):
         packages = words.KEEPERS.get(part, ())
         if packages and (

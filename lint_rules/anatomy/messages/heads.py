@@ -99,6 +99,33 @@ class _Way(NamedTuple):
         return self._replace(marked=self.marked or told)
 
 
+class _Page(NamedTuple):
+    """A text that is put together: what stands in each of its paragraphs, and in which of them each piece ends."""
+
+    paragraphs: list[list[_Piece]]
+    ends: list[int]
+
+    @classmethod
+    def of(cls, pieces: list[_Piece]) -> _Page:
+        page = cls([[]], [])
+        for piece in pieces:
+            first, *others = _EMPTY_LINE.split(piece) if isinstance(piece, str) else [piece]
+            page.paragraphs[-1].append(first)
+            page.paragraphs.extend([other] for other in others)
+            page.ends.append(len(page.paragraphs) - 1)
+        return page
+
+    def around(self, at: int) -> tuple[str, list[cst.CSTNode]]:
+        """What is said in the paragraph of a piece, in those beside it, and in the first one, which says what is asked.
+
+        The words, and what else stands there.
+        """
+        here = self.ends[at]
+        near = [*self.paragraphs[max(here - 1, 0) : here + 2], *self.paragraphs[: int(here > 1)]]
+        parts = [part for paragraph in near for part in paragraph]
+        return "\n".join(part for part in parts if isinstance(part, str)), [p for p in parts if not isinstance(p, str)]
+
+
 class Heads:
     """Finds, for an expression that becomes a text, the heads that it is made of."""
 
@@ -161,8 +188,6 @@ class Heads:
                     yield from self._find(cut, further._replace(most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
                 yield from self._joined(part, list(_pieces(part)), further)
-            elif isinstance(part, cst.Await):
-                yield from self._find(part.expression, way)
             elif isinstance(part, cst.Call):
                 yield from self._called(part, further)
             elif isinstance(part, cst.Name):
@@ -179,13 +204,13 @@ class Heads:
     def _joined(self, whole: cst.BaseExpression, pieces: list[cst.CSTNode], way: _Way) -> Iterator[Head]:
         """What is put together to one text: what words around it, or a number in the text, tell is told of a piece."""
         sizes = [given for given in _measured(whole) if _in_text(self.module.parent, given)]
-        parts = [*map(_as_said, pieces)]
+        page = _Page.of([*map(_as_said, pieces)])
         for at, piece in enumerate(pieces):
             if not isinstance(piece, cst.BaseExpression) or isinstance(piece, cst.SimpleString):
                 continue
             behind = pieces[at + 1] if at + 1 < len(pieces) else None
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
-            told = self._is_told_around(parts, at) or self._tells_beside(pieces, at)
+            told = self._is_told_around(page, at) or self._tells_beside(pieces, at)
             known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
             whole_ones = {
                 slot for other in pieces if other is not piece and (slot := self._named_whole(other)) is not None
@@ -212,9 +237,9 @@ class Heads:
                 queue += [(value, here[:-1]) for _, value in (self._given(slot, here) if slot[0] == "var" else ())]
         return False
 
-    def _is_told_around(self, pieces: list[_Piece], at: int) -> bool:
+    def _is_told_around(self, page: _Page, at: int) -> bool:
         """Whether what stands around a piece says that it is a part, or that something is missing."""
-        said, others = _around(pieces, at)
+        said, others = page.around(at)
         told = words.NAMES_A_PART.search(said) or words.SAYS_IT_IS_CUT.search(said)
         return told is not None or any(
             _names_a_part(other) or self._tells(other, measured=False, beside=False) for other in others
@@ -372,7 +397,7 @@ class Heads:
             self._ends.append((node, way._replace(part=place)))
         run = [callee, *self.module.overriding(callee)] if callee is not None and node not in way.calls else []
         for function in run:
-            whole = (inner.value for inner in function.nodes_of(cst.Return) if inner.value is not None)
+            whole = function.returned
             for value in whole if place is None else parts_given(function, place):
                 yield from self._find(value, way._replace(function=function, calls=(*way.calls, node)))
 
@@ -472,8 +497,7 @@ class Heads:
 
     def _is_read(self, node: cst.Name | cst.Attribute) -> bool:
         """`short` of `short = text[:n].strip()`, `mark` of `mark = "..."`: the model reads what it holds, no name."""
-        slot = self.facts.slots.of(node)
-        values = self.facts.assigned(slot) if slot is not None else []
+        values = self.facts.values_of(node)
         held = [_unwrapped(part) for value in values for part in ex.alternatives(value)]
         return any(map(_head, held)) or (bool(held) and all(isinstance(part, cst.SimpleString) for part in held))
 
@@ -488,8 +512,7 @@ class Heads:
     @once(circular=False)
     def _stands_for_a_note(self, node: cst.Name | cst.Attribute) -> bool:
         """A name of a line that says so, maybe in some cases only; or a constant of another file."""
-        slot = self.facts.slots.of(node)
-        values = self.facts.assigned(slot) if slot is not None else []
+        values = self.facts.values_of(node)
         parts = [part for value in values for part in ex.alternatives(value)]
         if any(isinstance(part, _STRINGS) and _is_one_line(part) and self._tells(part) for part in parts):
             return True
@@ -518,7 +541,7 @@ class Heads:
         tool = self.module.scope_of[head.calls[0]].function if head.calls else head.function
         given = {*self.anatomy.written_for(tool)}
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
-        is_excerpt = head.each or any(isinstance(o, cst.ExceptHandler) for o in self.module.ancestors(head.node))
+        is_excerpt = head.each or self.module.in_handler(head.node)
         if self._is_under(head, _EXCERPT if is_excerpt else _LABEL):
             return False
         if any(not given.isdisjoint(_named(size)) for size in sizes):
@@ -536,7 +559,7 @@ class Heads:
 
         Alone, or in one place of a tuple.
         """
-        node, returned = head.function.node, [r.value for r in head.function.nodes_of(cst.Return) if r.value]
+        node, returned = head.function.node, head.function.returned
         told = node.returns.annotation if isinstance(node, cst.FunctionDef) and node.returns else None
         place = next((at for value in returned if (at := self._place_in(value, head)) is not None), None)
         if place is not None:
@@ -612,7 +635,7 @@ class Heads:
             return known and all(self._is_limit(arg.value, depth) for arg in chosen)
         if isinstance(size, (cst.ListComp, cst.GeneratorExp)):  # of places, or of lengths
             return all(self._is_limit(part, depth) for part in walk(size) if isinstance(part, cst.Call))
-        slot = self.facts.slots.of(size) if isinstance(size, cst.Name) else None
+        slot = self.facts.slots.of_name(size)
         if slot is None or slot[0] != "var" or slot[1].kind == "module" or slot[2] in parameter_names(slot[1]):
             return True
         values = self.facts.assigned(slot)
@@ -643,7 +666,7 @@ class Heads:
 
     def _values(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...] = ()) -> list[cst.BaseExpression]:
         """What a name stands for, through the calls by which a text comes; else the expression itself."""
-        slot = self.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        slot = self.facts.slots.of_name(node)
         if slot is not None and calls and slot[0] == "var" and (handed := list(self._given(slot, calls))):
             return [value for _, bound in handed for value in self._values(bound, calls[:-1])]
         return self.facts.values_of(node) or [node]
@@ -709,7 +732,7 @@ class Heads:
 def _made_of(anatomy: Anatomy, function: Scope) -> frozenset[Slot]:
     """The parameters that the text is made of which a function gives, without a word that something is missing."""
     heads = Heads(anatomy)
-    given = (node.value for node in function.nodes_of(cst.Return) if node.value is not None)
+    given = function.returned
     made = (slot for value in given for slot in heads.parameters(value, function))
     return frozenset(slot for slot in made if slot[1] is function)
 
@@ -795,28 +818,11 @@ def _as_said(piece: cst.CSTNode) -> _Piece:
     return piece if said is None else said
 
 
-def _around(pieces: list[_Piece], at: int) -> tuple[str, list[cst.CSTNode]]:
-    """What is said in the paragraph of a piece, in those next to it, and in the first one, which says what is asked.
-
-    The words, and what else stands there.
-    """
-    paragraphs: list[list[_Piece]] = [[]]
-    here = 0
-    for place, piece in enumerate(pieces):
-        first, *others = _EMPTY_LINE.split(piece) if isinstance(piece, str) else [piece]
-        paragraphs[-1].append(first)
-        paragraphs += [[other] for other in others]
-        here = len(paragraphs) - 1 if place == at else here
-    near = [*paragraphs[max(here - 1, 0) : here + 2], *paragraphs[: int(here > 1)]]
-    parts = [part for paragraph in near for part in paragraph]
-    return "\n".join(part for part in parts if isinstance(part, str)), [p for p in parts if not isinstance(p, str)]
-
-
-def _filled_in(template: cst.BaseExpression, field: str, given: cst.BaseExpression) -> tuple[list[_Piece], int]:
+def _filled_in(template: cst.BaseExpression, field: str, given: cst.BaseExpression) -> tuple[_Page, int]:
     """What a template is put together from, with what is given for one of its fields, and where that stands."""
     said = ex.text(template)
     before, found, behind = said.partition(f"{{{field}}}") if said is not None else ("", "", "")
-    return ([before, given, behind], 1) if found else ([*map(_as_said, _pieces(template))], 0)
+    return (_Page.of([before, given, behind]), 1) if found else (_Page.of([*map(_as_said, _pieces(template))]), 0)
 
 
 def _is_one_line(text: cst.BaseExpression) -> bool:

@@ -253,8 +253,7 @@ def _handed_on(anatomy: Anatomy, stored: Stored) -> Iterator[cst.BaseExpression]
     if not _STORES.search(ex.called_name(stored.node)):
         return  # `channel.send(...)`, `events.emit(...)`: for people
     for arg in stored.node.args:
-        slot = anatomy.facts.slots.of(arg.value)
-        for value in [arg.value, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
+        for value in [arg.value, *anatomy.facts.values_of(arg.value)]:
             made = ex.inner(value)
             if isinstance(made, cst.Call) and anatomy.transcript.call_id(made) is not None:
                 yield from (inside.value for inside in made.args if _may_be_text(inside))
@@ -373,8 +372,8 @@ def _reads_content(anatomy: Anatomy, value: cst.BaseExpression, message: cst.Bas
     """Whether the new content of a message is made of its old one, or of that of the message it is a copy of."""
     one = _same(anatomy, [message])
     for node in walk(value):
-        slot = anatomy.facts.slots.of(node) if isinstance(node, cst.Name) else None
-        for part in [node, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
+        slot = anatomy.facts.slots.of_name(node)
+        for part in [node, *anatomy.facts.assigned(slot)]:
             pair = ex.member(part)
             if pair is not None and pair[1] == "content" and one & _same(anatomy, [pair[0]]):
                 return True

@@ -146,7 +146,7 @@ class Messages:
                         yield from self._elements(given.value, inside, depth + 1)
             elif type(node) is cst.Name:
                 slot = self.facts.slots.of(node)
-                for value in self.facts.assigned(slot) if slot is not None else ():
+                for value in self.facts.assigned(slot):
                     if type(value) is not cst.Name:
                         yield from self._elements(value, arguments, depth + 1)
                 grown = self.facts.appended(slot) if slot is not None else ()
@@ -154,7 +154,7 @@ class Messages:
 
     def _calls_in(self, listed: cst.BaseExpression) -> list[cst.Call]:
         """The calls whose lists a value may be: itself, or what its name stands for."""
-        slot = self.facts.slots.of(listed) if type(listed) is cst.Name else None
+        slot = self.facts.slots.of_name(listed)
         bound = self.facts.assigned(slot) if slot is not None else [listed]
         return [node for value in bound for node in ex.alternatives(value) if type(node) is cst.Call]
 
@@ -235,7 +235,7 @@ class Messages:
             return []
         return [Message(call, "tool", None, (call,), call)]
 
-    def gives_answer(self, function: Scope, *, listed: bool = False) -> bool:
+    def gives_answer(self, function: Scope, *, listed: bool) -> bool:
         """Whether a function of this file gives back the result of a tool call; with `listed`, a list of such.
 
         Whatever it is given: one that puts parts of messages into another form may give a result as well.
@@ -417,7 +417,7 @@ class Messages:
             return True
         whole = all_of(content)
         made = [whole] if whole is not content else [*sources(content), *ex.alternatives(content)]
-        slot = self.facts.slots.of(content) if type(content) is cst.Name else None
+        slot = self.facts.slots.of_name(content)
         if slot is not None and slot not in within:
             made, within = [*made, *self.facts.assigned(slot)], within | {slot}
         if any(self._has_calls(each, within) for each in made if each is not content):
@@ -478,8 +478,8 @@ class Messages:
     def _parts(self, content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The elements of a content, or what the names in it stand for."""
         for part, _ in self._elements(content, {}, 0):
-            slot = self.facts.slots.of(part) if type(part) is cst.Name else None
-            values = self.facts.assigned(slot) if slot is not None else []
+            slot = self.facts.slots.of_name(part)
+            values = self.facts.assigned(slot)
             shown = [value for value in map(ex.inner, values) if ex.is_dict(value) or len(values) == 1]
             yield from shown or [part]
 

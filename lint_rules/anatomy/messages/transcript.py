@@ -20,6 +20,7 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.dicts import Arguments
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, Slots, is_parameter
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
@@ -27,7 +28,6 @@ from lint_rules.syntax.record import record
 _DEEPEST = 3
 _ALONE = frozenset({cst.Expr, cst.Await})
 """Around a call that is made for its effect."""
-_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
 _ID_KEYWORDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "tool_id"})
 
 
@@ -250,7 +250,7 @@ class Transcript:
                 continue  # the call itself, made of its parts
             for part in _parts_of(arg.value):
                 pair = ex.member(part)
-                if pair is not None and pair[1] in _IDS and Kind.CALL in self.facts.kinds(pair[0]):
+                if pair is not None and pair[1] in IDS and Kind.CALL in self.facts.kinds(pair[0]):
                     return part
                 made = self.messages.of(part) if self.messages.may_answer else ()
                 if made and made[0].answers and not self._only_shows(made[0]):

@@ -86,9 +86,9 @@ class Views:
 
     def _handed_through(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
         """The history that a function of this file gets and gives back, whole or in part."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         for slot, value in self.facts.slots.bindings(node, callee) if callee is not None else ():  # type: ignore[arg-type]
-            returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]  # type: ignore[union-attr]
+            returned = callee.returned  # type: ignore[union-attr]
             parts = [_bare(part) for whole in returned for part in ex.alternatives(whole)]
             if any(self.facts.slots.of(part) == slot for part in parts):
                 return value
@@ -96,7 +96,7 @@ class Views:
 
     def renews(self, callee: Scope, parameter: Slot) -> bool:
         """Whether a function of this file returns a list of its own, perhaps the one it got, and none that it keeps."""
-        returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
+        returned = callee.returned
         slots = [self.facts.slots.of(value) for value in returned]
         own = [s for s in slots if s is not None and s[0] == "var" and s[1] is callee and s != parameter]
         made = [

@@ -152,7 +152,7 @@ def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> 
 
 def _texts(there: Anatomy, function: Scope) -> frozenset[str]:
     """The names under which what a function gives back holds what the model has written."""
-    made = (node.value for node in function.nodes_of(cst.Return) if node.value is not None)
+    made = function.returned
     given = (part for value in made for part in ex.alternatives(value))
     parts = (ex.made_of(part) for part in given if isinstance(part, (cst.Dict, cst.Call)))
     named = ((name, value) for each in parts for name, value in each.items())
@@ -181,7 +181,7 @@ def _given(there: Anatomy, function: Scope) -> set[Kind]:
     yielded = (node.value for node in function.nodes_of(cst.Yield) if isinstance(node.value, cst.Tuple))
     parts = {part.value for value in yielded for part in value.elements}
     kinds = [there.facts.of(back), there.facts.of(each), *map(there.facts.kinds, parts)]
-    made = (node.value for node in function.nodes_of(cst.Return) if node.value is not None)
+    made = function.returned
     of_said = any(not _SAID.isdisjoint(there.facts.kinds(part)) for value in made for part in _made_of(there, value))
     return {kind for known in kinds for kind in known} | ({Kind.REPLY} if of_said else set())
 

@@ -54,6 +54,12 @@ class Aliases:
             self._places[slot] = self._find(slot) or slot
         return self._places[slot]
 
+    def lasting_at(self, node: cst.BaseExpression | None, function: Scope) -> Slot | None:
+        """The place that an expression of a function stands for, if it is there before the function runs and after."""
+        slot = self.slots.of(node)
+        place = self.of(slot) if slot is not None else None
+        return place if place is not None and self.is_lasting(place, function) else None
+
     def is_lasting(self, slot: Slot, function: Scope | None = None) -> bool:
         """Whether a place is there before `function` runs and after it: its root is an attribute or a name outside.
 
@@ -127,7 +133,7 @@ class Aliases:
                 each: cst.BaseExpression | None = loop.iter
                 while isinstance(each, cst.Call):
                     each = each.args[0].value if each.args else ex.receiver(each)
-                base = self.slots.of(each) if each is not None else None
+                base = self.slots.of(each)
                 place = self.of(base) if base is not None else None
                 if place is not None and self.is_lasting(place, slot[1]):
                     return ("item", place)
@@ -141,7 +147,7 @@ class Aliases:
             return ("item", place) if parameters(function) else place
         if any(ex.dotted(decorator) not in _TRANSPARENT for decorator in decorators(function)):
             return None
-        return self._one([node.value for node in function.nodes_of(cst.Return) if node.value is not None], function)
+        return self._one(function.returned, function)
 
     def _of_parameter(self, slot: Slot) -> Slot | None:
         """The place that all hand over who call it, or begin it in a thread or a task, where all of them are seen."""
@@ -170,10 +176,7 @@ class Aliases:
         place = self.of(slot)
         if self.is_lasting(place, _function_of(place)) or depth > _DEEPEST:
             return [place]
-        if slot[0] == "return":
-            values = [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
-        else:
-            values = self.facts.assigned(slot)
+        values = slot[1].returned if slot[0] == "return" else self.facts.assigned(slot)
         inner = (self.given(part) for value in values for part in ex.alternatives(value))
         found = [p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)]
         return list(dict.fromkeys(found)) or [place]

@@ -71,7 +71,7 @@ class Behind:
             above = {"Exception"} if self._outlives(slot) else set()
         else:
             above = {name for caller, outer in self._known_above(slot) for name in caller._taken(outer)}
-        if any(isinstance(outer, (cst.For, cst.While)) for outer in self.anatomy.module.ancestors(self.call)):
+        if self.anatomy.module.loop_around(self.call) is not None:
             above = above - {_CANCELLED}  # a worker of many turns is cancelled when the program ends
         return frozenset(found.union(name for name in above if not exceptions.is_covered(name, ended)))
 
@@ -93,14 +93,14 @@ class Behind:
             return False
         slots, aliases = self.anatomy.facts.slots, self.anatomy.aliases
         statement = self.anatomy.module.statement(self.call)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         held = {slots.of(target) for target in targets}
         named = [n for n in self.function.nodes_of(cst.Assign) if slots.of(n.value) in held - {None}]
         held |= {slots.of(target) for node in named for target in ex.targets(node)}
         places = {aliases.of(slot) for slot in held if slot is not None}
         for node in self.anatomy.module.nodes_of(cst.Call):
             base = ex.receiver(node) if ex.called_name(node) == "cancel" else None
-            slot = slots.of(base) if base is not None else None
+            slot = slots.of(base)
             if slot is not None and aliases.of(slot) in places and self._may_begin_anew(node):
                 return True
         return False
@@ -146,8 +146,7 @@ class Behind:
         for site in self.anatomy.calls.sites[self.function] if self._depth < _DEEPEST else ():
             outer = self.anatomy.transcript.seen_from(site.node, slot)
             if own is not None and slot == slots.parameter(self.function, own):
-                owner = ex.receiver(site.node)
-                outer = slots.of(owner) if owner is not None else None
+                outer = slots.of(ex.receiver(site.node))
             if outer is not None:
                 yield Behind(self.anatomy, site.node, site.caller, self._depth + 1), outer
 
@@ -244,7 +243,7 @@ class Behind:
         """Whether the handler does something to it: cuts, empties, replaces it."""
         root = root_object(slot)
         for node in walk_scope(handler.body):
-            base = ex.receiver(node) if isinstance(node, cst.Call) else None
+            base = ex.receiver(node)
             changed = [base] if base is not None else [target for target, _ in _bound(node)]
             changed += [node.target] if isinstance(node, cst.Del) else []
             slots = (self.anatomy.facts.slots.of(_whole(part)) for part in changed)

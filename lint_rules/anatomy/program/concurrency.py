@@ -220,8 +220,7 @@ def _begun(graph: CallGraph) -> Iterator[Begun]:
 
 def _in_processes(graph: CallGraph, call: cst.Call) -> bool:
     """A start in another process: it shares no memory."""
-    base = ex.receiver(call)
-    slot = graph.facts.slots.of(base) if base is not None else None
+    slot = graph.facts.slots.of(ex.receiver(call))
     if slot is None:
         return "Process" in ex.called_name(call)
     made = [*graph.facts.assigned(slot), *graph.facts.entered(slot)]
@@ -260,8 +259,7 @@ def _per_event(graph: CallGraph, served: Container[Scope], function: Scope, seen
     if function in served:
         return True
     return any(
-        any(isinstance(o, (cst.For, cst.While)) for o in graph.facts.module.ancestors(site.node))
-        or _per_event(graph, served, site.caller, seen)
+        graph.facts.module.loop_around(site.node) is not None or _per_event(graph, served, site.caller, seen)
         for site in graph.sites[function]
     )
 

@@ -165,7 +165,7 @@ def _ends(anatomy: Anatomy, function: Scope, claim: cst.CSTNode) -> bool:
     if isinstance(claim, cst.Call) and ex.called_name(claim) in _PUTS and len(ex.positional(claim)) > 1:
         return _is_taken_out(anatomy, claim)
     base = _marked(anatomy, claim)
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     return slot is None or slot in _given_back(anatomy, anatomy.module.top)
 
 
@@ -184,8 +184,8 @@ def _is_taken_out(anatomy: Anatomy, put: cst.Call) -> bool:
 
 def _form(anatomy: Anatomy, key: cst.BaseExpression) -> str:
     """How a key is spelled, whatever names stand in it for what it is about: `busy:{}` of `f"busy:{room}"`."""
-    slot = anatomy.facts.slots.of(key) if isinstance(key, cst.Name) else None
-    made = anatomy.facts.assigned(slot) if slot is not None else []
+    slot = anatomy.facts.slots.of_name(key)
+    made = anatomy.facts.assigned(slot)
     value = ex.inner(made[0]) if len(made) == 1 else ex.inner(key)
     if isinstance(value, cst.FormattedString):
         return "".join(part.value if isinstance(part, cst.FormattedStringText) else "{}" for part in value.parts)
@@ -207,8 +207,7 @@ def _marked(anatomy: Anatomy, claim: cst.CSTNode) -> cst.BaseExpression | None:
 
 
 def _values(anatomy: Anatomy, name: cst.Name) -> Iterable[cst.BaseExpression]:
-    slot = anatomy.facts.slots.of(name)
-    return anatomy.facts.assigned(slot) if slot is not None else ()
+    return anatomy.facts.values_of(name)
 
 
 @kept
@@ -312,7 +311,7 @@ def _read(anatomy: Anatomy, asked: cst.BaseExpression, seen: frozenset[Scope] = 
         if ex.reads_place(node):
             slot, getter = anatomy.facts.slots.of(node), anatomy.facts.slots.getter(node)
             if getter is not None and getter not in seen:
-                for given in (node.value for node in getter.nodes_of(cst.Return) if node.value is not None):
+                for given in getter.returned:
                     yield from _read(anatomy, given, seen | {getter})
             if slot is not None:
                 yield slot

@@ -87,7 +87,7 @@ class Joins:
     def ends_in(self, loop: cst.CSTNode, start: Start) -> bool:
         """Whether a loop, which calls the function that starts something, waits for its end, or could: it is given."""
         held, function = self._held(start), self.module.scope_of[start.node].function
-        given = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        given = function.returned
         return any(self._mentions(value, held) or self.module.inside(start.node, value) for value in given) or any(
             self._awaits(node, held) for node in walk(loop) if isinstance(node, (cst.Await, cst.Call))
         )
@@ -286,8 +286,7 @@ class Joins:
 
     def _behind_block(self, start: Start, function: Scope) -> Iterator[Point]:
         """The points behind `with ThreadPoolExecutor() as pool`, `async with TaskGroup() as group`: they wait."""
-        base = ex.receiver(start.node) if isinstance(start.node, cst.Call) else None
-        slot = self.anatomy.facts.slots.of(base) if base is not None else None
+        slot = self.anatomy.facts.slots.of(ex.receiver(start.node))
         if slot is None:
             return
         for block in self.module.ancestors(start.node):

@@ -101,7 +101,7 @@ class Locks:
     @once(circular=False)
     def gives(self, function: Scope) -> bool:
         """Whether a function gives a lock back: one that is known, or that it makes on the spot."""
-        values = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        values = function.returned
         return any(self._makes_lock(value) or self.lock_of(value) is not None for value in values)
 
     @cached_property
@@ -137,7 +137,7 @@ class Locks:
 
     def is_chosen(self, node: cst.CSTNode, function: Scope) -> bool:
         """`if the_lock_is_ours: write()`, `else:` take it and write: a test decides, and says that both are meant."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         for branch in self.module.ancestors(node) if callee is not None else ():
             if isinstance(branch, cst.If) and branch.orelse is not None:
                 within = self.module.inside(node, branch.orelse)
@@ -163,7 +163,7 @@ class Locks:
         lock = self.lock_of(item)
         if lock is not None and lock[0] != "return":
             return (lock,)
-        callee = self.facts.slots.callee(item) if isinstance(item, cst.Call) else None
+        callee = self.facts.slots.callee(item)
         if callee is not None:
             return self._yielding(callee) or ((lock,) if lock else ())
         there = self._elsewhere(item) if isinstance(item, cst.Call) else None
@@ -263,7 +263,7 @@ class Locks:
     def _run_by(self, reference: cst.BaseExpression) -> cst.Call | None:
         """The call that a function is passed to, and that has run it when it is over: `await self.stage(self.load)`."""
         call = self.module.parent[self.module.parent[reference]]
-        callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = self.facts.slots.callee(call)
         if not isinstance(call, cst.Call) or callee is None or callee.kind != "function":
             return None
         if callee.is_async and not isinstance(self.module.parent[call], cst.Await):

@@ -119,7 +119,7 @@ def is_streamed(module: SourceModule, call: cst.Call) -> bool:
     """Whether a response is made of what a call gives: of a plain generator it is read in a thread."""
     arg = module.parent[call]
     outer = module.parent[arg] if isinstance(arg, cst.Arg) else None
-    full = module.imports.resolve(ex.dotted(outer.func) or "") if isinstance(outer, cst.Call) else ""
+    full = module.full_name(outer.func) if isinstance(outer, cst.Call) else ""
     package, name = full.partition(".")[0], full.rpartition(".")[2]
     return any(name in row.streams and package in row.packages for row in FRAMEWORKS)
 
@@ -130,7 +130,7 @@ def is_executor(facts: Facts, call: cst.Call) -> bool:
     Source: Python documentation, `concurrent.futures`, `multiprocessing.pool`.
     """
     base = ex.receiver(call)
-    slot = facts.slots.of(base) if base is not None else None
+    slot = facts.slots.of(base)
     made = [*facts.assigned(slot), *facts.entered(slot)] if slot is not None else []
     names = [ex.called_name(value) for value in made if isinstance(value, cst.Call)]
     if names:
@@ -292,7 +292,7 @@ class _Roots:
 
     def _made(self, maker: Scope) -> list[Scope | None]:
         """The functions that one gives back."""
-        given = [node.value for node in maker.nodes_of(cst.Return) if node.value is not None]
+        given = maker.returned
         return [self.facts.slots.function(value) for value in given]
 
     def _handed_to(self, reference: cst.CSTNode) -> Iterator[cst.Call]:
@@ -432,7 +432,7 @@ class _Roots:
         if slot in self._asked:
             return None
         self._asked.add(slot)
-        given = [node.value for node in callee.nodes_of(cst.Return) if node.value is not None]
+        given = callee.returned
         found = self._first(given)
         self._asked.discard(slot)
         return found

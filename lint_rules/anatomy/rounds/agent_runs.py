@@ -58,7 +58,7 @@ def _bound(anatomy: Anatomy, node: cst.BaseExpression) -> Iterator[tuple[Anatomy
     """What a place is bound to, in this file or in the one that it is imported from, and the place there."""
     elsewhere, slot = anatomy.imported_value(ex.dotted(node) or ""), anatomy.facts.slots.of(node)
     there, place = elsewhere if elsewhere is not None else (anatomy, slot)
-    for value in there.facts.assigned(place) if place is not None else ():
+    for value in there.facts.assigned(place):
         yield from ((there, (part, place)) for part in ex.alternatives(value))  # type: ignore[misc]
 
 

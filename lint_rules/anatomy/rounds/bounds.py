@@ -176,7 +176,7 @@ class Bounds:
         """What the parameters of the functions that a round calls may stand for."""
         found: defaultdict[Slot, set[Slot]] = defaultdict(set)
         for _, node in self.slice.run():
-            callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+            callee = self.facts.slots.callee(node)
             if callee is not None and isinstance(node, cst.Call):
                 for parameter, value in self.facts.slots.bindings(node, callee):
                     if (slot := self.facts.slots.of(value)) is not None:
@@ -274,7 +274,7 @@ class Bounds:
                 node.target, cst.Subscript
             ):
                 base = node.target.value
-            slot = self.facts.slots.of(base) if base is not None else None
+            slot = self.facts.slots.of(base)
             if slot is not None and self._is_carried(slot):
                 found.add(slot)
         return found
@@ -290,7 +290,7 @@ class Bounds:
         found = {slot for name in _names(own) if (slot := self.facts.slots.of(name)) is not None}
         for _, node in self.slice.run():
             target = _counted(node)
-            slot = self.facts.slots.of(target) if target is not None else None
+            slot = self.facts.slots.of(target)
             if (
                 slot is not None
                 and self._is_carried(slot)

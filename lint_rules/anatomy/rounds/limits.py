@@ -55,15 +55,6 @@ class Endless:
 
 
 @record
-class Optional:
-    """A limit that a caller may set: `default` is the None, or the number, that stands for no limit."""
-
-    test: cst.Comparison
-    bound: cst.BaseExpression
-    default: cst.CSTNode
-
-
-@record
 class Exhaustion:
     """A way out of the loop when the rounds are used up: the branch, and the points that follow.
 
@@ -110,7 +101,7 @@ class Limits:
         if isinstance(self.node, cst.For) and not self._never_ends(self.node.iter):
             return self.node.iter
         found = next((d.limit for d in self.decisions if d.limit is not None), None)
-        return found if found is not None and not self._goes_past(self._limiting) else self._elsewhere()
+        return found if found is not None and not self._goes_past(self._limiting) else self.elsewhere()
 
     @cached_property
     def _limiting(self) -> set[Point]:
@@ -234,76 +225,11 @@ class Limits:
         tests = ((node, test) for node in nodes_below(self.node.body, cst.If) for test in comparisons(node.test))
         return (each for each in tests if any(map(self.bounds.is_counter, _plain_sides(each[1]))))
 
-    def optional(self) -> Optional | None:
-        """The limit of the loop, where it is None unless somebody sets it; None where there is another limit."""
-        if isinstance(self.node, cst.For) or self._elsewhere():
-            return None
-        found = [decision.limit for decision in self.decisions if decision.limit is not None]
-        unset = [self._unset(limit) for limit in found if isinstance(limit, cst.Comparison)]
-        return next(iter(unset), None) if len(unset) == len(found) and all(unset) else None
-
-    def _unset(self, test: cst.Comparison) -> Optional | None:
-        for side in sides_of(test):
-            if not self.bounds.grows(side):
-                default = self._none_by_default(side) or self._off_by_default(test, side)
-                if default is not None:
-                    return Optional(test, side, default)
-        return None
-
-    def _off_by_default(self, test: cst.Comparison, bound: cst.BaseExpression) -> cst.CSTNode | None:
-        """The number by default with which the test is never made: `limit > 0 and rounds > limit`, `-1` of `limit`."""
-        default, number = self._number_by_default(bound)
-        if number is None:
-            return None
-        below: cst.CSTNode = test
-        for outer in self.module.ancestors(test):
-            guard: cst.CSTNode | None = None
-            if isinstance(outer, cst.BooleanOperation):
-                guard = outer.left if outer.right is below else outer.right
-            elif isinstance(outer, cst.If) and below is outer.body:
-                guard = outer.test
-            if outer is self.node.body or (isinstance(outer, cst.If) and guard is None and below is not outer.test):
-                return None
-            passes = isinstance(outer, cst.BooleanOperation) and isinstance(outer.operator, cst.Or)
-            if guard is not None and self._holds_for(guard, bound, number) is passes:
-                return default
-            below = outer
-        return None
-
-    def _number_by_default(self, bound: cst.BaseExpression, depth: int = 0) -> tuple[cst.CSTNode | None, int | None]:
-        values = self.bounds.set_to(bound)
-        if values is None or len(values) != 1 or depth > 2:
-            return None, None
-        number = ex.integer(values[0])
-        return (values[0], number) if number is not None else self._number_by_default(values[0], depth + 1)
-
-    def _holds_for(self, guard: cst.CSTNode, bound: cst.BaseExpression, number: int) -> bool | None:
-        """What a test of a bound, or its truth, comes to where it is a number; None for other tests."""
-        if isinstance(guard, cst.UnaryOperation) and isinstance(guard.operator, cst.Not):
-            denied = self._holds_for(guard.expression, bound, number)
-            return None if denied is None else not denied
-        slot = self.facts.slots.of(bound)
-        if isinstance(guard, (cst.Name, cst.Attribute)):
-            return number != 0 if self.facts.slots.of(guard) == slot else None
-        if not isinstance(guard, cst.Comparison) or len(guard.comparisons) != 1:
-            return None
-        left, operator, right = ex.compared(guard)
-        other = ex.integer(right)
-        return ex.holds(operator, number, other) if other is not None and self.facts.slots.of(left) == slot else None
-
-    def _none_by_default(self, bound: cst.BaseExpression, depth: int = 0) -> cst.CSTNode | None:
-        """The None that a bound has when nobody sets it: a parameter's default, or what its attribute is set from."""
-        values = self.bounds.set_to(bound)
-        if values is None or depth > 2:
-            return None
-        nones = [v if ex.dotted(v) == "None" else self._none_by_default(v, depth + 1) for v in values]
-        return nones[0] if nones and all(nones) else None
-
     def _never_ends(self, iterable: cst.BaseExpression) -> bool:
         """`itertools.count()`, `iter(int, 1)`, `range(10**15)`."""
         if not isinstance(iterable, cst.Call):
             return False
-        name = self.module.imports.resolve(ex.dotted(iterable.func) or "")
+        name = self.module.full_name(iterable.func)
         if name == "range" and iterable.args:
             at = 0 if len(iterable.args) == 1 else 1
             return self.bounds.is_infinite(iterable.args[at].value)
@@ -311,7 +237,8 @@ class Limits:
 
     # -- limits that are no branch of the loop ----------------------------------------------------------------
 
-    def _elsewhere(self) -> cst.CSTNode | None:
+    def elsewhere(self) -> cst.CSTNode | None:
+        """A limit that is no branch of the loop."""
         return self._offer_limit() or self._guard() or self._raising()
 
     def _offer_limit(self) -> cst.CSTNode | None:

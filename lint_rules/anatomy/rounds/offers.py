@@ -87,7 +87,7 @@ def offers(anatomy: Anatomy) -> Iterator[Offer]:
             yield Offer(call, tools, functions, call, (), known.get(call, frozenset()), maybe=maybe)
 
 
-def offer_of_callers(anatomy: Anatomy, offer: Offer, way: tuple[str, ...], place: str = "") -> Iterator[Offer]:
+def offer_of_callers(anatomy: Anatomy, offer: Offer, way: tuple[str, ...], place: str) -> Iterator[Offer]:
     """The calls of the function that asks and gives back the part of the reply at `way`, at a `place` of a tuple."""
     function, slots = anatomy.module.scope_of[offer.call].function, anatomy.facts.slots
     slot = slots.of(offer.tools)
@@ -152,20 +152,6 @@ def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
     return not put.isdisjoint(_KEYWORDS)
 
 
-def given_to(anatomy: Anatomy, request: cst.Call, key: str) -> Iterator[cst.BaseExpression]:
-    """What a request may be given under a key: as a keyword, in a dict that is spread or put into it."""
-    facts = anatomy.facts
-    direct = ex.argument(request, key)
-    if direct is not None:
-        yield from (direct, *facts.values_of(direct))
-    for arg in request.args:
-        slot = facts.slots.of(arg.value)
-        made = [arg.value, *(facts.assigned(slot) if slot is not None else ())]
-        parts = [_given_in(value, key) for value in made]
-        parts += [facts.members(slot).get(key)] if slot is not None else []
-        yield from (each for part in parts if part is not None for each in (part, *facts.values_of(part)))
-
-
 def _bodies(anatomy: Anatomy, request: cst.Call) -> Iterator[Slot]:
     """What a request gets, as it is called there, and in the function of this file that has put it together."""
     slots = anatomy.facts.slots
@@ -223,8 +209,8 @@ def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst
     """
     slot = anatomy.facts.slots.of(spread) if isinstance(spread, (cst.Name, cst.Attribute)) else None
     if slot is None:
-        return _given_in(spread, key)
-    made = [_given_in(value, key) for value in anatomy.facts.assigned(slot)]
+        return given_in(spread, key)
+    made = [given_in(value, key) for value in anatomy.facts.assigned(slot)]
     put = anatomy.facts.members(slot).get(key)
     asked = _tested(anatomy, put) if put is not None else None
     if len(made) != 1 or (put is not None and (made[0] is not None or asked is None)):
@@ -236,7 +222,7 @@ def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst
     return None if taken or deleted else made[0] or asked
 
 
-def _given_in(value: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
+def given_in(value: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
     """`{"tools": tools}`, `GenerateContentConfig(tools=tools)`."""
     value = ex.inner(value)
     return ex.argument(value, key) if isinstance(value, cst.Call) else ex.dict_items(value).get(key)
@@ -297,8 +283,7 @@ def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExp
     """The tools of `model = llm.bind_tools(tools)`."""
     if model is None:
         return None
-    slot = anatomy.facts.slots.of(model)
-    made = [model, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    made = [model, *anatomy.facts.values_of(model)]
     for value in made:
         value = ex.inner(value)
         if isinstance(value, cst.Call) and ex.called_name(value) == "bind_tools" and value.args:
@@ -311,7 +296,7 @@ def _forbidden(anatomy: Anatomy, call: cst.Call) -> bool:
     choices = [choice for keyword in _CHOICES if (choice := ex.argument(call, keyword)) is not None]
     for arg in call.args if not choices else ():
         slot = anatomy.facts.slots.of(arg.value) if arg.star == "**" else None
-        shown = [arg.value, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+        shown = [arg.value, *anatomy.facts.assigned(slot)]
         parts = [ex.dict_items(value) for value in shown]
         parts += [anatomy.facts.members(slot)] if slot is not None else []
         choices += [items[keyword] for items in parts for keyword in _CHOICES if keyword in items]
@@ -329,8 +314,7 @@ def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
         return False
     if any(param.name.value == tools.value and param.default is not None for param in parameters(owner)):
         return not _given(anatomy, owner, tools.value)
-    slot = anatomy.facts.slots.of(tools)
-    values = anatomy.facts.assigned(slot) if slot is not None else []
+    values = anatomy.facts.values_of(tools)
     return any(handlers.is_neutral(v) and not isinstance(v, (cst.List, cst.Tuple)) for v in values) or any(
         len(list(ex.alternatives(v))) > 1 for v in values
     )
@@ -348,13 +332,11 @@ def _given(anatomy: Anatomy, function: Scope, name: str) -> bool:
 
 def _are_functions(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
     """Whether the schemas of functions can be seen."""
-    slot = anatomy.facts.slots.of(tools)
-    lists = [tools, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    lists = [tools, *anatomy.facts.values_of(tools)]
     elements = [e.value for found in lists if isinstance(found, cst.List) for e in found.elements]
     return bool(elements) and all(_is_schema(anatomy, element) for element in elements)
 
 
 def _is_schema(anatomy: Anatomy, element: cst.BaseExpression) -> bool:
-    slot = anatomy.facts.slots.of(element)
-    made = [element, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    made = [element, *anatomy.facts.values_of(element)]
     return any(ex.dict_items(value).keys() & _SCHEMAS for value in made)

@@ -1,15 +1,11 @@
-"""Errors of a request that end a loop of rounds as if the model had finished: a handler hides them, and the loop stops.
-
-The handler leaves the loop itself, or puts a neutral value in the reply's place that a test then takes for an end, in
-its own function or in a caller.
-"""
+"""Where a loop of rounds ends without a word as a request has failed, or gave nothing."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import libcst as cst
@@ -18,15 +14,12 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending
-from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.finding import Related
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import children, last_statement, walk, walk_scope
 
@@ -36,46 +29,19 @@ _CLIENT_ERROR = re.compile(
 )
 _OF_VALUES = frozenset({"pydantic", "pydantic_core", "jsonschema", "marshmallow", "yaml"})
 """Packages whose errors are about the form of a value, and no request."""
-_LOOPS = (cst.For, cst.While)
-
-_Rounds = Collection[cst.CSTNode | None]
-
-
-@record
-class QuietEnd:
-    """`handler` hides that `request` has failed, and at `end`, maybe of another file, the loop of rounds is over."""
-
-    handler: cst.ExceptHandler
-    request: cst.Call
-    end: cst.CSTNode | Related
-
-
-def quiet_ends(anatomy: Anatomy) -> Iterator[QuietEnd]:
-    """Those of all loops whose rounds run tools, in a file or in those that import it."""
-    rounds: _Rounds = {loop.node for loop in anatomy.rounds if _runs_tools(anatomy, loop)}
-    for guard in anatomy.module.nodes_of(cst.Try):
-        request = guarded_request(anatomy, guard)
-        if request is None:
-            continue
-        for handler in _silent(anatomy, guard):
-            if not rounds and not any(each.quiet for each in anatomy.handed):
-                return
-            end = _end(anatomy, guard, handler, request, rounds)
-            if end is not None:
-                yield QuietEnd(handler, request, end)
 
 
 def ends_for_nothing(anatomy: Anatomy, call: cst.Call) -> cst.CSTNode | None:
     """Where a loop of rounds that runs tools ends without a word if a call in it gives nothing."""
-    outer, function = _loop(anatomy, call), anatomy.module.scope_of[call].function
+    outer, function = anatomy.module.loop_around(call, own=True), anatomy.module.scope_of[call].function
     loop = anatomy.round_at.get(outer) if outer is not None else None
-    if loop is None or not _runs_tools(anatomy, loop):
+    if loop is None or not runs_tools(anatomy, loop):
         return None
-    return _tested(anatomy, function, _bound_to(anatomy, call), anatomy.module.statement(call))
+    return tested_for_end(anatomy, function, bound_to(anatomy, call), anatomy.module.statement(call))
 
 
 @kept
-def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
+def runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
     """Whether a loop is about tool calls: one that only mends an answer has one already when a request fails."""
     module, facts = anatomy.module, anatomy.facts
     inside = partial(module.nodes_inside, loop.node, loop.function)
@@ -125,85 +91,7 @@ def takes_failures(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
     return bool(packages - sys.stdlib_module_names - _OF_VALUES - {""})
 
 
-def _silent(anatomy: Anatomy, guard: cst.Try) -> Iterator[cst.ExceptHandler]:
-    """The handlers that catch what a request raises and leave no trace of it: no log, no call, no telling value.
-
-    What is returned where the model has finished, too, tells nothing.
-    """
-    for handler in guard.handlers:
-        if takes_failures(anatomy, handler):
-            if handlers.handle(anatomy.module, guard, handler).ending in {Ending.NEUTRAL, Ending.DROPS}:
-                if not any(type(node) is cst.Call and not handlers.is_neutral(node) for node in walk(handler.body)):
-                    yield handler
-            elif _returns_as_ever(anatomy, handler):
-                yield handler
-
-
-def _returns_as_ever(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
-    """Whether a handler does nothing but return what its function returns, too, where the model's reply ends a loop."""
-    module, last = anatomy.module, last_statement(handler.body)
-    done = [node for node in walk_scope(handler.body) if isinstance(node, cst.BaseSmallStatement)]
-    if not isinstance(last, cst.Return) or done != [last] or last.value is None:
-        return False
-    function, value = module.scope_of[handler].function, ex.source(last.value)
-    returns = (node for node in function.nodes_of(cst.Return) if node is not last and node.value is not None)
-    same = [node for node in returns if node.value is not None and ex.source(node.value) == value]
-    for loop in anatomy.rounds if same else ():
-        if loop.function is function and module.inside(handler, loop.node):
-            limits = Limits(anatomy, loop.node, function)
-            said = {each.node for each in limits.decisions if each.cause is Cause.REPLY}
-            ways_out = [test for test in limits.exits.deciding if test.statement in said]
-            answered = {point for test in ways_out for point in limits.exits.behind(test)}
-            given = {*anatomy.points(function, same)}
-            if answered & given or anatomy.flow(function).reaches(answered, given, exceptions=False):
-                return True
-    return False
-
-
-def _end(
-    anatomy: Anatomy,
-    guard: cst.Try,
-    handler: cst.ExceptHandler,
-    request: cst.Call,
-    rounds: _Rounds,
-) -> cst.CSTNode | Related | None:
-    """Where the loop of rounds ends because of the error, or None."""
-    function = anatomy.module.scope_of[guard].function
-    loop = _loop(anatomy, guard)
-    last = last_statement(handler.body)
-    if isinstance(last, cst.Break):
-        return last if loop in rounds and not _told_after(anatomy, loop, function) else None
-    if isinstance(last, cst.Return):
-        if loop in rounds or any(node is not None and anatomy.module.inside(node, guard.body) for node in rounds):
-            return last
-        return _ended_by_callers(anatomy, function, rounds) if handlers.is_neutral(last.value) else None
-    if isinstance(last, (cst.Continue, cst.Raise)):
-        return None
-    emptied = _emptied(handler)
-    if loop in rounds:
-        return _tested(anatomy, function, _bound_to(anatomy, request) | emptied, guard)
-    given = (node.value for node in function.nodes_of(cst.Return))
-    if any(type(value) is cst.Name and value.value in emptied for value in given):
-        return _ended_by_callers(anatomy, function, rounds)
-    return None
-
-
-def _emptied(handler: cst.ExceptHandler) -> set[str]:
-    """The names to which a handler gives a value that says nothing."""
-    assigns = (node for node in walk(handler.body) if isinstance(node, cst.Assign) and handlers.is_neutral(node.value))
-    return {name for node in assigns for target in node.targets for name in ex.target_names(target.target)}
-
-
-def _loop(anatomy: Anatomy, node: cst.CSTNode) -> cst.For | cst.While | None:
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, _LOOPS):
-            return outer
-        if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
-            return None
-    return None
-
-
-def _told_after(anatomy: Anatomy, loop: cst.CSTNode | None, function: Scope) -> bool:
+def told_after(anatomy: Anatomy, loop: cst.CSTNode | None, function: Scope) -> bool:
     """Whether something is raised, logged or asked after the loop: it may be about the error."""
     order = anatomy.module.order
     for node in function.nodes:
@@ -216,14 +104,14 @@ def _told_after(anatomy: Anatomy, loop: cst.CSTNode | None, function: Scope) -> 
     return False
 
 
-def _bound_to(anatomy: Anatomy, request: cst.Call) -> set[str]:
+def bound_to(anatomy: Anatomy, request: cst.Call) -> set[str]:
     statement = anatomy.module.statement(request)
     if isinstance(statement, cst.Assign):
         return {name for target in statement.targets for name in ex.target_names(target.target)}
     return set()
 
 
-def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> cst.CSTNode | None:
+def tested_for_end(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> cst.CSTNode | None:
     """The `if not reply: break` that takes the neutral value for an end, without a word."""
     order = anatomy.module.order
     names = names | _empty_with(anatomy, function, names, after)
@@ -243,8 +131,8 @@ def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNo
             given = _left(last.value, names) if isinstance(last, cst.Return) else ()
             if not all(handlers.is_neutral(value) or type(value) is cst.Name for value in given):
                 return None
-            loop = _loop(anatomy, node)
-            if isinstance(last, cst.Return) or not _told_after(anatomy, loop, function):
+            loop = anatomy.module.loop_around(node, own=True)
+            if isinstance(last, cst.Return) or not told_after(anatomy, loop, function):
                 return last
         return None
     return None
@@ -306,14 +194,3 @@ def _left(value: cst.BaseExpression | None, names: set[str]) -> Iterator[cst.Bas
         yield from _left(value.right, names) if there is None or is_right else ()
     elif value is not None and not (isinstance(value, cst.Name) and value.value in names):
         yield value
-
-
-def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: _Rounds) -> cst.CSTNode | Related | None:
-    """Where a loop of rounds that calls this function, also in another file, takes its neutral value for an end."""
-    for site in anatomy.calls.sites[function]:
-        if _loop(anatomy, site.node) in rounds:
-            found = _tested(anatomy, site.caller, _bound_to(anatomy, site.node), anatomy.module.statement(site.node))
-            if found is not None:
-                return found
-    told = (each for each in anatomy.handed if each.quiet and each.owner == function.qualname)
-    return next((Related(each.span, "here the loop ends", each.path) for each in told), None)

@@ -10,7 +10,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import REASONS
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.read_back import read_back
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
@@ -309,8 +309,7 @@ class _Reader:
         call = self._module.parent[parent] if isinstance(parent, cst.Arg) else None
         if not isinstance(call, cst.Call):
             return False
-        callee = self._anatomy.facts.slots.callee(call)
-        found = (self._anatomy, callee) if callee is not None else run_elsewhere(self._anatomy, call)
+        found = body(self._anatomy, call)
         if found is None or found[1] in self._within:
             return False
         there, function = found

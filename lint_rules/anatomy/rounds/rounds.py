@@ -133,7 +133,7 @@ def _comes_back_changed(node: cst.While, function: Scope, graph: CallGraph) -> b
 def _gives_answer(call: cst.Call, graph: CallGraph) -> bool:
     """Whether what a call gives is what a model said, or has it in it."""
     callee = graph.facts.slots.callee(call)
-    given = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None] if callee is not None else []
+    given = callee.returned if callee is not None else []
     values = [made for value in given for made in (value, *graph.facts.values_of(value))]
     parts = (part for value in values for part in walk(value))
     return callee is None or any(

@@ -18,6 +18,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk, walk_scope
 
@@ -262,11 +263,7 @@ def _flat(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 def _reads(point: Point, name: str) -> bool:
     """Whether a point may read a name."""
-    return any(
-        isinstance(node, cst.Name) and node.value == name
-        for part in point.expressions()
-        for node in walk(part.value if isinstance(part, cst.Assign) else part)
-    )
+    return mentions({name}, *(part.value if isinstance(part, cst.Assign) else part for part in point.expressions()))
 
 
 def _binds(point: Point, name: str) -> bool:

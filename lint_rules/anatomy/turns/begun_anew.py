@@ -8,12 +8,10 @@ from __future__ import annotations
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.program.handlers import is_neutral
-from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope
 
 _EMPTY_TYPES = frozenset({"list", "dict", "deque", "collections.deque", "str"})
 
@@ -55,7 +53,7 @@ def _is_made_empty(anatomy: Anatomy, call: cst.Call) -> bool:
     if ex.called_name(call) in {"copy", "deepcopy", "dict", "list"}:
         source = handed[0] if handed else base
         return source is not None and is_begun_anew(anatomy, source)
-    is_class = anatomy.module.imports.resolve(ex.dotted(call.func) or "").startswith("collections.")
+    is_class = anatomy.module.full_name(call.func).startswith("collections.")
     if anatomy.facts.slots.constructed(call) is not None:
         return all(_is_key(anatomy, arg.value) for arg in call.args)
     return is_class and not handed
@@ -63,40 +61,5 @@ def _is_made_empty(anatomy: Anatomy, call: cst.Call) -> bool:
 
 def _is_key(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     """Whether a value is what a function is handed to tell which of many it is about: `Talk(guest=guest)`."""
-    slot = anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
+    slot = anatomy.facts.slots.of_name(value)
     return slot is not None and is_parameter(slot) and not anatomy.facts.assigned(slot) and not anatomy.facts.of(slot)
-
-
-_MAKERS = frozenset({"__init__", "__post_init__", "__new__"})
-
-
-def as_made(anatomy: Anatomy, place: cst.BaseExpression, before: cst.CSTNode) -> cst.BaseExpression | None:
-    """What an attribute holds before a statement, if its object was made just before, and that is nothing."""
-    function = anatomy.module.scope_of[before].function
-    if not isinstance(place, cst.Attribute):
-        return None
-    if ex.dotted(place.value) == anatomy.module.self_name(function):
-        cls = function.owner if is_method(function) and _runs_when_made(anatomy, function) else None
-        return _first_value(anatomy, cls, place.attr.value) if cls is not None else None
-    slot = anatomy.facts.slots.of(place.value)
-    made = [value for value in anatomy.facts.assigned(slot) if ex.dotted(value) != "None"] if slot is not None else []
-    if len(made) != 1 or not isinstance(call := ex.inner(made[0]), cst.Call):
-        return None
-    maker, found = anatomy.module.scope_of[call].function, made_class(anatomy, call)
-    here = maker is function and anatomy.module.before(call, before)
-    is_new = here or (maker.name in _MAKERS and _runs_when_made(anatomy, function))
-    return _first_value(*found, place.attr.value) if is_new and found is not None else None
-
-
-def _runs_when_made(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a method is run by nobody but what makes its object, as far as the project shows."""
-    sites = anatomy.calls.sites[function]
-    runs = bool(sites) and all(site.caller.name in _MAKERS and site.caller.owner is function.owner for site in sites)
-    return function.name in _MAKERS or (runs and not any(each.owner == function.qualname for each in anatomy.handed))
-
-
-def _first_value(there: Anatomy, cls: Scope, name: str) -> cst.BaseExpression | None:
-    """What an object of a class has in an attribute when it is made, if that is nothing."""
-    given = there.facts.assigned(("attr", cls, name))
-    first = [value for value in given if (by := there.module.scope_of[value].function) is cls or by.name in _MAKERS]
-    return first[0] if len(first) == 1 and is_begun_anew(there, first[0]) else None

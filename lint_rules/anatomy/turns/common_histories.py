@@ -185,8 +185,7 @@ class _Served:
         """`agent = Agent()` once, and `agent.chat(text)` in a handler."""
         seen: set[Slot] = set()
         for node in self.module.nodes_of(cst.Call):
-            base = ex.receiver(node)
-            named = self.facts.slots.of(base) if base is not None else None
+            named = self.facts.slots.of(ex.receiver(node))
             slot = self.anatomy.aliases.of(named) if named is not None else None
             made = self._made_at(slot) if slot is not None and slot not in seen else None
             if slot is None or made is None:
@@ -195,7 +194,7 @@ class _Served:
             serving = next((s for s in self._sharing(slot) if caller in self.reach[s.function]), None)
             if serving is None or self._reset_before(slot, node, caller):
                 continue
-            kept = self._kept(slot, node) if not self.anatomy.stored_turns.tells_apart(node) else None
+            kept = self._kept(slot, node) if not self.anatomy.conversations.tells_apart(node) else None
             if kept is not None:
                 seen.add(slot)
                 where, grown, evidence, history = kept
@@ -245,7 +244,7 @@ class _Served:
         for inner in callee.nodes_of(cst.Call) if callee is not None and given else ():
             base = ex.receiver(inner)
             goes_on = base is not None and there.facts.slots.of(base) in given
-            kept = self._kept(slot, inner) if goes_on and not there.stored_turns.tells_apart(inner) else None
+            kept = self._kept(slot, inner) if goes_on and not there.conversations.tells_apart(inner) else None
             if kept is not None:
                 return kept
         return None
@@ -268,7 +267,7 @@ class _Served:
                 if holder not in seen:
                     seen.add(holder)
                     name, base = describe(holder[1]), ex.receiver(call)
-                    here = self.facts.slots.of(base) if base is not None else None
+                    here = self.facts.slots.of(base)
                     told = how == "global" and self._is_told_there(where, call, caller)
                     yield CommonHistory(how, call, name, grown, where, evidence, serving, history, here, told=told)
 
@@ -277,11 +276,11 @@ class _Served:
         for there, history, write in grown_there(self.anatomy, call, caller):
             yield "global", (there, history), (there, write.node, write.evidence, history)
         base = ex.receiver(call)
-        slot = self.facts.slots.of(base) if base is not None else None
+        slot = self.facts.slots.of(base)
         holder = self._holder(base) if base is not None else None
         if slot is None or holder is None or self._reset_before(slot, call, caller):
             return
-        if self.anatomy.stored_turns.tells_apart(call):
+        if self.anatomy.conversations.tells_apart(call):
             return
         for made in map(ex.inner, holder[0].facts.assigned(holder[1])):
             if isinstance(made, cst.Call):
@@ -322,7 +321,7 @@ class _Served:
                 named = any(self.facts.slots.of(target) == slot for target in ex.targets(other))
                 return named and self._holder(other.value) is None
             base, callee = ex.receiver(other), self.facts.slots.callee(other)
-            named_by = self.facts.slots.of(base) if base is not None else None
+            named_by = self.facts.slots.of(base)
             if named_by is None or slot not in {named_by, self.anatomy.aliases.of(named_by)}:
                 return False
             methods = [
@@ -351,7 +350,7 @@ class _Served:
 
 def _package(module: SourceModule, call: cst.Call) -> str:
     """The family of packages that what is called comes from: `langchain` of `langchain_community.memory`."""
-    return module.imports.resolve(ex.dotted(call.func) or "").partition(".")[0].partition("_")[0]
+    return module.full_name(call.func).partition(".")[0].partition("_")[0]
 
 
 def _made_at(anatomy: Anatomy, root: Slot) -> cst.CSTNode | None:
@@ -481,7 +480,7 @@ def _grown_through_self(anatomy: Anatomy, slot: Slot) -> HistoryWrite | None:
 
 def _through_object(anatomy: Anatomy, write: HistoryWrite) -> bool:
     """Not `cls.messages` or `Agent.messages`, which say that the list belongs to the class."""
-    base = ex.receiver(write.node) if isinstance(write.node, cst.Call) else None
+    base = ex.receiver(write.node)
     owner = base.value if isinstance(base, cst.Attribute) else None
     return (
         isinstance(owner, cst.Name)

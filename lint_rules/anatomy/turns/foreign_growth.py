@@ -81,8 +81,7 @@ def _handed_on(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_K
 
 def _held(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:
     """`clerk = Clerk(talks)`, `clerk.reply(key, text)`: what an object of another file was given when it was made."""
-    base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(ex.receiver(call))
     for made in map(ex.inner, anatomy.facts.assigned(slot)) if slot is not None else ():
         given = list(given_when_made(anatomy, made)) if isinstance(made, cst.Call) else []
         places = dict(_lasting(anatomy, made, function)) if given and isinstance(made, cst.Call) else {}
@@ -95,9 +94,8 @@ def _held(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:
 def _lasting(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tuple[cst.BaseExpression, Slot]]:
     """The arguments that outlive the run of a function, and where each lives."""
     for arg in call.args:
-        slot = anatomy.facts.slots.of(arg.value) if not arg.star else None
-        place = anatomy.aliases.of(slot) if slot is not None else None
-        if place is not None and anatomy.aliases.is_lasting(place, function):
+        place = anatomy.aliases.lasting_at(arg.value, function) if not arg.star else None
+        if place is not None:
             yield arg.value, place
 
 

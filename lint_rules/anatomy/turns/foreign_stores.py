@@ -17,6 +17,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax import memo
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -46,7 +47,7 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
     `depth` says through how many files it was followed.
     """
     base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     if anatomy.facts.slots.callee(call) is not None:
         return None
     if slot is None or base is None:
@@ -66,8 +67,7 @@ def kept_by_package(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store 
     Or of one that hands what it gets to such a method of its own object: `super().add_message(message)`. Alone it keeps
     what it gets, else it gives what is kept: whether that is a history, those know who ask with it.
     """
-    base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(ex.receiver(call))
     place = _outlasting(anatomy, slot, function) if slot is not None else None
     if place is None or slot in anatomy.writes.by_slot or anatomy.facts.slots.callee(call) is not None:
         return None  # a list, or a method of this file
@@ -84,7 +84,7 @@ def _hands_to_base(there: Anatomy, method: Scope) -> bool:
         (base := ex.receiver(inner)) is not None
         and ex.dotted(base) in {own, "super()"}
         and body(there, inner) is None
-        and any(isinstance(part, cst.Name) and part.value in given for arg in inner.args for part in walk(arg.value))
+        and mentions(given, *(arg.value for arg in inner.args))
         for inner in method.nodes_of(cst.Call)
     )
 
@@ -107,7 +107,7 @@ def seen_from(anatomy: Anatomy, call: cst.Call, function: Scope, slot: Slot) -> 
     `slot` is its attribute there.
     """
     base = ex.receiver(call)
-    here = anatomy.facts.slots.of(base) if base is not None else None
+    here = anatomy.facts.slots.of(base)
     if here is None or base is None:
         return None
     own = own_class(anatomy, base)
@@ -156,7 +156,7 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
     """
     reach = where.calls.may_run(method)
     line = where.module.lineage(method.owner)
-    values = [node.value for node in method.nodes_of(cst.Return) if node.value is not None]
+    values = method.returned
     slots = (where.facts.slots.of(part) for value in values for part in (value, *sources(value)))
     given = [place for slot in slots if slot is not None for place in (slot, where.aliases.of(slot))]
     for kept, writes in _lasting_writes(where, where.module).items():

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of, given_when_made, run_elsewhere
+from lint_rules.anatomy.messages.classes import body, classes_of, given_when_made
 from lint_rules.anatomy.program.concurrency import Start, StartKind, begun_elsewhere, starts
 from lint_rules.anatomy.program.flags import Flags
 from lint_rules.anatomy.program.joins import Joins
@@ -120,8 +120,7 @@ def _places(anatomy: Anatomy, outer: cst.CSTNode, reference: cst.CSTNode) -> Ite
     """Where a function goes that is handed to a call, or bound to an attribute; and the file of that place."""
     slots = anatomy.facts.slots
     if isinstance(outer, cst.Call):
-        callee = slots.callee(outer)
-        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, outer)
+        found = body(anatomy, outer)
         if found is not None:
             there, taker = found
             yield from ((there, slot) for slot, value in there.facts.slots.bindings(outer, taker) if value is reference)
@@ -131,7 +130,7 @@ def _places(anatomy: Anatomy, outer: cst.CSTNode, reference: cst.CSTNode) -> Ite
             )
     for target in ex.targets(outer) if isinstance(outer, cst.Assign) and outer.value is reference else ():
         base = target.value if isinstance(target, cst.Attribute) else None
-        slot, held = slots.of(target), slots.of(base) if base is not None else None
+        slot, held = slots.of(target), slots.of(base)
         if slot is not None and slot[0] == "attr":
             yield anatomy, slot
         elif held is not None and isinstance(target, cst.Attribute):

@@ -22,7 +22,7 @@ def hooks(anatomy: Anatomy, cls: Scope, found: FoundClass) -> Iterator[tuple[Sco
     With each whether that is in a thread of its own.
     """
     there, function = found
-    yield from _overridden(anatomy, cls, there, there.unguarded.reach(function, None))
+    yield from _overridden(cls, there, there.unguarded.reach(function, None))
 
 
 def begun_by_bases(anatomy: Anatomy) -> Iterator[Start]:
@@ -34,7 +34,7 @@ def begun_by_bases(anatomy: Anatomy) -> Iterator[Start]:
             for start in unguarded.starts:
                 if start.function.owner in line:
                     many = start.kind == "handler" or unguarded.is_many(start)
-                    for method, thread in _overridden(anatomy, cls, there, unguarded.reach(start.function, start)):
+                    for method, thread in _overridden(cls, there, unguarded.reach(start.function, start)):
                         caller = Caller(_passing(anatomy, method, there, start), start.kind, many, not thread, False)
                         yield Start(method, method.node, start.kind, many, None, caller)
 
@@ -64,7 +64,7 @@ def comes_to(anatomy: Anatomy, caller: Caller) -> Iterator[tuple[Scope, Caller]]
         yield method, replace(caller, on_loop=caller.on_loop and not thread)
 
 
-def _overridden(anatomy: Anatomy, cls: Scope, there: Anatomy, reach: dict[Scope, bool]) -> Iterator[tuple[Scope, bool]]:
+def _overridden(cls: Scope, there: Anatomy, reach: dict[Scope, bool]) -> Iterator[tuple[Scope, bool]]:
     """The methods of a class whose names are those of methods that a base class runs, or calls on itself."""
     found: dict[str, bool] = {}
     for function, thread in reach.items():

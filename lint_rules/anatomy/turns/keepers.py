@@ -30,7 +30,7 @@ class Keepers:
     def keeper(self, call: cst.Call) -> Slot | None:
         """Where the object lives whose method is called."""
         base = ex.receiver(call)
-        return self._anatomy.facts.slots.of(base) if base is not None else None
+        return self._anatomy.facts.slots.of(base)
 
     def role(self, call: cst.Call, keeper: Slot) -> Role | None:
         """What a method does to the history its object keeps: gives a copy, replaces it, or adds to it.
@@ -164,18 +164,6 @@ def may_fail(method: Scope) -> bool:
     )
 
 
-def reads_history(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
-    if Kind.HISTORY in anatomy.facts.kinds(call):
-        return True
-    statement = anatomy.module.parent[call]
-    while type(statement) is cst.Await or type(statement) is cst.NamedExpr:
-        statement = anatomy.module.parent[statement]
-    if type(statement) is cst.Assign or type(statement) is cst.AnnAssign:
-        return any(Kind.HISTORY in anatomy.facts.kinds(target) for target in ex.targets(statement))
-    return False
-
-
 _AROUND = (cst.BinaryOperation, cst.BooleanOperation, cst.StarredElement, cst.List, cst.Await, cst.Arg, cst.Call)
 """What may stand around a call whose result goes into a list."""
 
@@ -187,7 +175,7 @@ def gives_history(anatomy: Anatomy, call: cst.Call) -> bool:
         return True
     outer = anatomy.module.parent[call]
     while isinstance(outer, _AROUND):
-        base = ex.receiver(outer) if isinstance(outer, cst.Call) else None
+        base = ex.receiver(outer)
         known = [part for part in (outer, base) if isinstance(part, cst.BaseExpression)]
         if any(facts.is_kind(part, Kind.HISTORY) for part in known):
             return True

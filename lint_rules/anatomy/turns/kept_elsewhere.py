@@ -341,7 +341,7 @@ class KeptElsewhere:
     def _makes_history(self, arg: cst.Arg) -> bool:
         """Whether an argument is a history that a function of the project makes another one of: `packed(load(key))`."""
         call = self.anatomy.module.parent[arg]
-        found = body(self.anatomy, call) if isinstance(call, cst.Call) else None
+        found = body(self.anatomy, call)
         if found is None or not isinstance(call, cst.Call) or self.anatomy.turns.reaches_model(call):
             return False
         there, callee = found

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from functools import cached_property
-
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
@@ -19,8 +16,6 @@ from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
-_LOOPS = frozenset({cst.For, cst.While})
-_BODIES = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 WAITING = frozenset(
     {"input", "prompt", "prompt_async", "ainput", "receive_text", "receive_json", "readline", "get_user_input"}
 )
@@ -93,51 +88,6 @@ class Lasting:
         lasting = Lasting(there)
         return bool(given) and all(part is not None and lasting.is_new(part, depth + 1) for part in given)
 
-    def happens_once(self, function: Scope) -> bool:
-        """Whether a function runs for one turn only: from the top of the program, or on an object made for it."""
-        return function in self._once
-
-    @cached_property
-    def _once(self) -> set[Scope]:
-        """Those functions: called outside of loops only, by such functions only; of a circle of calls, none."""
-        graph, top = self.anatomy.calls, self.anatomy.module.top
-        found: set[Scope] = set()
-        called: defaultdict[Scope, list[Scope]] = defaultdict(list)
-        unknown: dict[Scope, int] = {}
-        queue = [top]
-        for function, sites in graph.sites.items():
-            if function is top or graph.references.get(function) or any(in_loop(self.anatomy, s.node) for s in sites):
-                continue
-            callers = [site.caller for site in sites if not self._own_object(site.node, site.caller)]
-            unknown[function] = len(callers)
-            for caller in callers:
-                called[caller].append(function)
-            if sites and not callers:
-                queue.append(function)
-        while queue:
-            here = queue.pop()
-            found.add(here)
-            for function in called[here]:
-                unknown[function] -= 1
-                if not unknown[function]:
-                    queue.append(function)
-        return found
-
-    def _own_object(self, call: cst.Call, caller: Scope) -> bool:
-        """Whether a method is called on an object that the caller has made, and that goes with it."""
-        base = ex.receiver(call)
-        if base is None:
-            return False
-        if isinstance(base, cst.Call):
-            return self.anatomy.facts.slots.constructed(base) is not None
-        slot = self.anatomy.facts.slots.of(base)
-        if slot is None or slot[0] != "var" or slot[1] is not caller or caller is self.anatomy.module.top:
-            return False
-        return all(
-            isinstance(value, cst.Call) and self.anatomy.facts.slots.constructed(value) is not None
-            for value in self.anatomy.facts.assigned(slot)
-        ) and bool(self.anatomy.facts.assigned(slot))
-
     def ends_with_each_run(self, function: Scope) -> bool:
         """Whether all that run a method in other files make an object for it that is gone when it has ended."""
         reachable, methods = self.anatomy.calls.reachable, function.owner.methods.values() if function.owner else ()
@@ -173,26 +123,3 @@ class Lasting:
         }
         told = (each for each in self.anatomy.handed if each.owner == begin.qualname and each.part in taken)
         return any(each.kept for each in told)
-
-    def turns_in(self, loop: cst.CSTNode) -> bool:
-        """Whether a loop waits for a user each time round."""
-        return bool(self.anatomy.module.those_inside(self._waits, loop))
-
-    @cached_property
-    def _waits(self) -> list[cst.Call]:
-        return [call for call in self.anatomy.module.nodes_of(cst.Call) if ex.called_name(call) in WAITING]
-
-
-def in_loop(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    """Whether a node stands in a loop of its function."""
-    return loop_around(anatomy, node) is not None
-
-
-def loop_around(anatomy: Anatomy, node: cst.CSTNode) -> cst.CSTNode | None:
-    """The innermost loop of the function that holds a node."""
-    for outer in anatomy.module.ancestors(node):
-        if type(outer) in _LOOPS:
-            return outer
-        if type(outer) in _BODIES:
-            return None
-    return None

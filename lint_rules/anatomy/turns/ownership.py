@@ -43,7 +43,7 @@ class Ownership:
             base = ex.receiver(write.node)
         elif isinstance(write.node, cst.Assign):
             target = write.node.targets[0].target  # `h[:] = new` writes to `h`
-            base = target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target
+            base = ex.unsliced(target)
         return base is not None and self.is_own(base, write.function)
 
     def is_connection(self, function: Scope, name: str) -> bool:
@@ -116,8 +116,8 @@ class Ownership:
     def _is_new(self, node: cst.CSTNode, seen: frozenset[Slot]) -> bool:
         """Whether a call gives what it never gave before, or a name holds only such."""
         if type(node) is cst.Call:
-            return self.module.imports.resolve(ex.dotted(node.func) or "") in _UNIQUE
-        slot = self.facts.slots.of(node) if type(node) is cst.Name else None
+            return self.module.full_name(node.func) in _UNIQUE
+        slot = self.facts.slots.of_name(node)
         if slot is None or slot in seen or slot[0] != "var" or is_parameter(slot) or slot[1].kind == "module":
             return False  # `key = key or uuid4().hex`: a caller may have told one; one of a module is made once
         made = self.facts.assigned(slot)
@@ -139,7 +139,7 @@ class Ownership:
 
     def _is_held(self, node: cst.BaseExpression, function: Scope, depth: int) -> bool:
         """Whether a local name only holds such objects, as a parameter from all callers."""
-        slot = self.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        slot = self.facts.slots.of_name(node)
         if slot is None or slot[0] != "var" or slot[1] is not function:
             return False
         values = self.facts.assigned(slot)
@@ -215,16 +215,15 @@ class Ownership:
         for made in self._making(node, function, 0):
             where = self.module.scope_of[made].function
             for _, attribute, value in given_when_made(self.anatomy, made):
-                slot = self.facts.slots.of(value)
-                place = self.anatomy.aliases.of(slot) if slot is not None else None
-                if place is not None and self.anatomy.aliases.is_lasting(place, where):
+                place = self.anatomy.aliases.lasting_at(value, where)
+                if place is not None:
                     yield attribute, place
 
     def _making(self, node: cst.BaseExpression, function: Scope, depth: int) -> Iterator[cst.Call]:
         """The calls that make what an expression stands for, also in a function that gives it."""
         for part in ex.alternatives(node) if depth <= _DEEPEST else ():
-            callee = self.facts.slots.callee(part) if isinstance(part, cst.Call) else None
-            slot = self.facts.slots.of(part) if isinstance(part, cst.Name) else None
+            callee = self.facts.slots.callee(part)
+            slot = self.facts.slots.of_name(part)
             if isinstance(part, cst.Call) and self.facts.slots.constructed(part) is None and callee is not None:
                 yield from self._given_by(callee, depth)
             elif isinstance(part, cst.Call):
@@ -250,7 +249,7 @@ class Ownership:
         base = ex.inner(target.value)
         if isinstance(base, cst.Call):
             return self._is_made(base, 0)
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+        slot = self.facts.slots.of_name(base)
         if slot is None or slot[0] != "var":
             return False
         loops = [o for o in self.module.ancestors(target) if isinstance(o, _LOOPS)]
@@ -313,18 +312,18 @@ def _is_key(anatomy: Anatomy, slot: Slot) -> bool:
     module, slots = anatomy.module, anatomy.facts.slots
     for name in anatomy.facts.names.get(slot, ()):
         outer = module.parent[name]
-        if isinstance(outer, cst.Index) or name in anatomy.stored_turns.keys:
+        if isinstance(outer, cst.Index) or name in anatomy.conversations.keys:
             return True
         if isinstance(outer, cst.Arg):
             call = module.parent[outer]
-            callee = slots.callee(call) if isinstance(call, cst.Call) else None
+            callee = slots.callee(call)
             if callee is None and isinstance(call, cst.Call) and ex.called_name(call) in {"get", "setdefault"}:
                 return True
             bound = slots.bindings(call, callee) if callee is not None and isinstance(call, cst.Call) else ()
             if any(value is name and _is_key(anatomy, inner) for inner, value in bound):
                 return True
         statement = module.statement(name)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         if any((held := slots.of(target)) not in {None, slot} and _is_key(anatomy, held) for target in targets):
             return True
     return False

@@ -361,3 +361,13 @@ def _is_mentioned(module: SourceModule, node: cst.CSTNode) -> bool:
     if isinstance(outer, cst.Attribute):
         return outer.attr is node or outer.attr.value != "copy"
     return isinstance(outer, cst.AssignTarget | cst.Param) or (isinstance(outer, cst.Arg) and outer.keyword is node)
+
+
+def run_apart(races: Races, one: Scope, other: Scope) -> bool:
+    """Whether a start reaches just one of two functions; a handler of serial ones, if another start is beside it."""
+    first, second = set(races.starts_reaching(one)), set(races.starts_reaching(other))
+    return any(
+        start.kind != "serial" or any(other.kind != "serial" for other in others)
+        for alone, others in ((first, second), (second, first))
+        for start in alone - others
+    )

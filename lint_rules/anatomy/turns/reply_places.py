@@ -17,14 +17,12 @@ from lint_rules.anatomy.messages.messages import all_of
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
-from lint_rules.anatomy.program.told import Told, closed_side, outcome
-from lint_rules.anatomy.turns.refusals import Refusals
+from lint_rules.anatomy.program.told import Told, closed_side
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import AnyOf, Point, solve
 from lint_rules.syntax.graph import Kind as Edge
+from lint_rules.syntax.graph import Point, solve
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
@@ -40,7 +38,7 @@ _STORES = re.compile(
     r"memory|history|session|store|conversation|messages|thread|database|(?<![a-z])(db|repo|state)(?![a-z])"
 )
 _NO_STORES = frozenset({"Message", "markdown", "print", "Text", "Markdown", "Panel"})
-_SHOWING = frozenset(
+SHOWING = frozenset(
     {
         "send", "send_message", "reply", "reply_text", "answer", "respond", "markdown", "Message", "stream_token",
         "emit", "say", "speak", "edit_text", "render", "show", "display", "notify", "publish", "write", "write_stream",
@@ -130,7 +128,7 @@ class ReplyPlaces:
                 read = each.mentioned if grown else each.read
                 if held.reaches(names.intersection(read), each) or module.inside(call, each.value):
                     targets = [part for target in each.targets for part in self._told_apart(each.value, target)]
-                    taken = {name for target in targets for name in _roots(target, own)}
+                    taken = {name for target in targets for name in roots(target, own)}
                     held.note(taken, each)
                     names |= taken
             names -= self.anatomy.module.imports.full.keys()  # what is put into a module is not the module
@@ -150,15 +148,14 @@ class ReplyPlaces:
 
     def _tuples(self, value: cst.CSTNode) -> list[Sequence[cst.BaseElement]]:
         """What the function that a call runs gives back in tuples; not where it handles an error."""
-        found = body(self.anatomy, value) if isinstance(value, cst.Call) else None
+        found = body(self.anatomy, value)
         if found is None:
             return []
         there, callee = found
         return [
             node.value.elements
             for node in callee.nodes_of(cst.Return)
-            if isinstance(node.value, cst.Tuple)
-            and not any(isinstance(outer, cst.ExceptHandler) for outer in there.module.ancestors(node))
+            if isinstance(node.value, cst.Tuple) and not there.module.in_handler(node)
         ]
 
     def kept(self, function: Scope, call: cst.Call, taken: set[str], slot: Slot | None = None) -> list[cst.CSTNode]:
@@ -215,7 +212,7 @@ class ReplyPlaces:
         """
         if self.about_calls(header):
             return True
-        is_apart = isinstance(header, cst.If) and not _mentions(header.test, made)
+        is_apart = isinstance(header, cst.If) and not is_read_in(header.test, made)
         return is_apart and ex.source(header.test, _LONGEST) not in asked  # type: ignore[attr-defined]
 
     def _asked_for(self, function: Scope, slot: Slot | None) -> set[str]:
@@ -241,7 +238,7 @@ class ReplyPlaces:
             return False
         base = ex.receiver(node)
         owner = (ex.dotted(base) or "").lower() if base is not None else ""
-        if name in _SHOWING and not _STORES.search(owner):
+        if name in SHOWING and not _STORES.search(owner):
             return False
         if self._pieces(node, base):
             return False
@@ -255,7 +252,7 @@ class ReplyPlaces:
 
     def _pieces(self, node: cst.Call, base: cst.BaseExpression | None) -> bool:
         """A local list that pieces of the reply are put into is no store, nor is one that gets lost."""
-        slot = self.anatomy.facts.slots.of(base) if base is not None else None
+        slot = self.anatomy.facts.slots.of(base)
         if slot is None or slot[0] != "var" or slot[1] is self.anatomy.module.top:
             return False
         if slot[2] in _collectors(self.anatomy, slot[1]) and not self.anatomy.resources.brings_out(node):
@@ -277,54 +274,10 @@ class ReplyPlaces:
         inside = self.anatomy.module.inside
         return [arg.value for arg in node.args if inside(call, arg.value) or reads(arg.value, taken)]
 
-    def forgotten(
-        self,
-        function: Scope,
-        call: cst.Call,
-        ends: Collection[Point],
-        barred: Collection[Point],
-        told: Told = MappingProxyType({}),
-    ) -> Iterator[cst.CSTNode]:
-        """Where the reply is shown, yielded or returned, on a way from the request to an end past all barred points.
-
-        Last ones first. Where the request was refused, what is shown is no reply. `told`: what the function is told by
-        constants.
-        """
-        taken, asks = self.derived(function, call), self.anatomy.points(function, [call])
-        held = self.held(function, call, barred, told)
-        refused = Refusals(self.anatomy.module, lambda response: reads(response, taken))
-        said = self._said_parts(function, taken)
-        ways, says = self.anatomy.ways(function), self._is_there(taken, refused, told, said)
-        decodes = self._decoding(function, taken)
-        for leaves in (node for node in self._leaving(function, call, taken) if node not in refused):
-            points = [
-                point
-                for point in self.anatomy.points(function, [leaves])
-                if point not in barred and (names := held.get(point)) is not None
-                and self._goes(leaves, call, names | self._bound_at(function, point, call, names))
-            ]  # fmt: skip
-            over = AnyOf(barred, set(self.anatomy.points(function, self._given_up(function, leaves, call, taken))))
-            comes = any(point in asks for point in points) or (
-                bool(points) and ways.path(asks, points, barred, fails=decodes.__contains__, says=says) is not None
-            )
-            if comes and ways.path(points, ends, over, says=says) is not None:
-                yield leaves
-
     def _decoding(self, function: Scope, taken: Collection[str]) -> set[Point]:
         """Where a text of the reply is decoded, which fails where the model has written something else."""
         calls = (call for call in function.nodes_of(cst.Call) if self.anatomy.facts.decoder(call) is not None)
         return set(self.anatomy.points(function, [call for call in calls if reads(call, taken)]))
-
-    def _given_up(self, function: Scope, leaves: cst.CSTNode, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
-        """Where a stream of which a piece leaves is not read to its end: a jump under a test that no piece is asked."""
-        module = self.anatomy.module
-        for loop in module.ancestors(leaves):
-            if not isinstance(loop, cst.For) or not (module.inside(call, loop.iter) or reads(loop.iter, taken)):
-                continue
-            for jump in module.nodes_inside(loop.body, function, cst.Break, cst.Return):
-                tests = [tested.test for tested, _ in conditions.passed(module, jump, loop)]
-                if jump is not leaves and tests and not any(_mentions(test, taken) for test in tests):
-                    yield jump
 
     def held(
         self, function: Scope, call: cst.Call, barred: Collection[Point], told: Told = MappingProxyType({})
@@ -359,7 +312,7 @@ class ReplyPlaces:
         for each in filter(None, map(bound.get, _binding(point))):
             if self.anatomy.module.inside(call, each.value) or reads(each.value, names):
                 targets = [part for target in each.targets for part in self._told_apart(each.value, target)]
-                held = {name for target in targets for name in _roots(target, own)}
+                held = {name for target in targets for name in roots(target, own)}
                 names |= held - self.anatomy.module.imports.full.keys()
             elif not each.collects and not isinstance(each.node, cst.AugAssign):
                 names = names.difference(target.value for target in each.targets if isinstance(target, cst.Name))
@@ -375,80 +328,16 @@ class ReplyPlaces:
 
         def atom(part: cst.BaseExpression) -> bool | None:
             whole = _stripped(part)
-            is_place = isinstance(whole, _PLACES) and not (taken - sought).isdisjoint(_roots(whole))
+            is_place = isinstance(whole, _PLACES) and not (taken - sought).isdisjoint(roots(whole))
             return True if is_place and not _SAID.isdisjoint(kinds(whole)) else None  # type: ignore[arg-type]
 
         return lambda node: evaluate(node.test, atom) if isinstance(node, (cst.If, cst.While)) else None
-
-    def _said_parts(self, function: Scope, taken: set[str]) -> set[tuple[str | None, str]]:
-        """The parts of a reply that are stored as what the model has said: `text` of `said = reply["text"]`."""
-        stored = (one.message.content for one in self.anatomy.transcript.stored(function)
-                  if one.role == "assistant" and one.message is not None)  # fmt: skip
-        values = (each for content in stored if content is not None
-                  for each in (content, *self.anatomy.facts.values_of(content)))  # fmt: skip
-        pairs = (pair for value in values if (pair := ex.member(ex.inner(value))) is not None)
-        return {(ex.dotted(base), key) for base, key in pairs if not taken.isdisjoint(_roots(base))}
-
-    def _is_there(self, taken: set[str], refused: Refusals, told: Told, said: set[tuple[str | None, str]]) -> Says:
-        """What a test gives where there is a reply: not `if reply is None`; a list of calls may well be empty.
-
-        Nor `if not reply.get("text")`, where that is what is stored of it otherwise.
-        """
-
-        def atom(part: cst.BaseExpression) -> bool | None:
-            pair = ex.member(part) if said else None
-            if pair is not None and (ex.dotted(pair[0]), pair[1]) in said:
-                return True
-            return True if isinstance(part, cst.Name) and part.value in taken else refused.served(part)
-
-        def says(node: cst.CSTNode) -> bool | None:
-            if not isinstance(node, (cst.If, cst.While)):
-                return None
-            known = outcome(node.test, told)
-            return known if known is not None or self.about_calls(node) else evaluate(node.test, atom)
-
-        return says
-
-    def _leaving(self, function: Scope, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
-        """Where the reply is shown or yielded, last first, then where it is returned; a log shows nothing to a user."""
-        module = self.anatomy.module
-        views = {
-            name
-            for node in function.nodes
-            if type(node) is cst.Call and self._shows(node) and self._handed(node, call, taken)
-            for name in _roots(ex.receiver(node) or node)
-        }
-        backwards = function.nodes[::-1]
-        for node in sorted(backwards, key=lambda n: type(n) is cst.Return):
-            if type(node) is cst.Return or type(node) is cst.Yield:
-                value = node.value
-                if isinstance(value, cst.From):
-                    value = value.item
-                if value is not None and (module.inside(call, value) or reads(value, taken)):
-                    yield node
-            elif type(node) is cst.Call and self._shows(node) and self._handed(node, call, taken):
-                yield node
-            elif type(node) is cst.Call and ex.called_name(node) in {"update", "send"} and not node.args:
-                base = ex.receiver(node)
-                if isinstance(base, cst.Name) and base.value in views | taken:
-                    yield node  # the message object that was filled piece by piece is complete
-
-    def _goes(self, leaves: cst.CSTNode, call: cst.Call, names: frozenset[str]) -> bool:
-        """Whether it is the reply that leaves, where these names hold it: another value may have their place."""
-        if isinstance(leaves, cst.Call):
-            return not leaves.args or bool(self._handed(leaves, call, names))
-        return self.anatomy.module.inside(call, leaves) or reads(leaves, names)
-
-    @staticmethod
-    def _shows(node: cst.Call) -> bool:
-        full = ex.dotted(node.func) or ""
-        return ex.called_name(node) in _SHOWING or "print" in full.rpartition(".")[2] or full.startswith("st.")
 
 
 def _stripped(value: cst.CSTNode) -> cst.CSTNode:
     """`text` of `text.strip()`."""
     is_strip = isinstance(value, cst.Call) and not value.args and ex.called_name(value) == "strip"
-    return (ex.receiver(value) if is_strip else None) or value  # type: ignore[arg-type]
+    return (ex.receiver(value) if is_strip else None) or value
 
 
 def _is_sought(value: cst.CSTNode) -> bool:
@@ -594,7 +483,7 @@ class _Held:
 def _values(anatomy: Anatomy, function: Scope) -> dict[str, list[cst.CSTNode]]:
     found: dict[str, list[cst.CSTNode]] = {}
     for each in _bindings(anatomy, function):
-        for name in {name for target in each.targets for name in _roots(target)}:
+        for name in {name for target in each.targets for name in roots(target)}:
             found.setdefault(name, []).append(each.value)
     return found
 
@@ -623,7 +512,7 @@ def _either(one: frozenset[str] | None, other: frozenset[str] | None) -> frozens
     return one | other if one is not None and other is not None else one if other is None else other
 
 
-def _roots(target: cst.CSTNode, own: str | None = None) -> Iterator[str]:
+def roots(target: cst.CSTNode, own: str | None = None) -> Iterator[str]:
     """The names that a target binds; of `x.y` and `x["y"]` the name x, which then holds it.
 
     Of the object whose method it is, by its name `own`, the attribute: `self.y`.
@@ -703,7 +592,8 @@ def _is_verdict(node: cst.CSTNode) -> bool:
     )
 
 
-def _mentions(value: cst.CSTNode, names: set[str]) -> bool:
+def is_read_in(value: cst.CSTNode, names: set[str]) -> bool:
+    """Whether a name that holds something stands in a value."""
     return any(is_read(node, names) for node in walk(value))
 
 

@@ -251,7 +251,7 @@ def _filled(anatomy: Anatomy, here: Scope) -> Iterator[str]:
         target, value = node.targets[0].target, ex.inner(node.value)
         given = isinstance(value, cst.Name) and value.value in parameter_names(here)
         row = anatomy.facts.slots.of(target.value) if given and isinstance(target, cst.Attribute) else None
-        for loaded in anatomy.facts.assigned(row) if row is not None else ():
+        for loaded in anatomy.facts.assigned(row):
             call = ex.inner(loaded)
             if isinstance(call, cst.Call):
                 yield from (name for name in _handed(anatomy, call).read if name[:1].isupper())
@@ -273,7 +273,7 @@ def lasting_places(
             values = anatomy.facts.assigned(slot)
         if not values and holding is not None and isinstance(node, cst.BaseExpression):
             there, slot = anatomy.imported_value(ex.dotted(node) or "") or (anatomy, None)
-            values = there.facts.assigned(slot) if slot is not None else []
+            values = there.facts.assigned(slot)
         if slot is not None and (values if holding is None else any(holding(there, value) for value in values)):
             yield f"{there.module.path} {slot[2]}"
 
@@ -336,13 +336,12 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     over: set[str] = set()
     by: set[_Picked] = set()
     gone: set[_Picked] = set()
-    base = ex.receiver(call)
     inner = [one for one in walk(call) if isinstance(one, cst.Call)]
     deletes = any(ex.called_name(one) == "delete" for one in inner)
     names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
     forms: set[cst.CSTNode] = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
     forms |= {node for one in inner if _asks_environment(anatomy, one) for arg in one.args for node in walk(arg.value)}
-    for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
+    for value in ex.handed(call):
         for node in _beside_messages(value):
             outer = anatomy.module.parent.get(node)
             if node in forms or type(outer) in _TESTS or (type(outer) is cst.DictElement and outer.key is node):
@@ -372,6 +371,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
         rows = [*named, *(row for row in read if row[:1].isupper())]
         (gone if deletes else by).update((row, columns) for row in rows)
     outside.update(lasting_places(anatomy, _opened(call)))
+    base = ex.receiver(call)
     keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
     objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
     put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
@@ -519,7 +519,7 @@ def _texts(node: cst.BaseString) -> Iterator[str]:
 
 def _statements(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
     """The statements of SQL that a name stands for: `query = "SELECT ..." if limit else "SELECT ..."`."""
-    slot = anatomy.facts.slots.of(node) if isinstance(node, cst.Name) else None
+    slot = anatomy.facts.slots.of_name(node)
     yield from _statements_in(anatomy, slot) if slot is not None else ()
 
 

@@ -22,6 +22,7 @@ from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
@@ -49,8 +50,6 @@ _PATHS = frozenset({"Path", "PurePath", "str", "fspath"})
 _UNNAMED = frozenset({"mkstemp", "NamedTemporaryFile"})
 _OPENS = frozenset({"open", "fdopen", "NamedTemporaryFile"})
 _RENAMES = frozenset({"replace", "rename", "renames", "move"})
-_GUARDS = frozenset({"watch", "flock", "lockf", "with_for_update", "select_for_update", "start_transaction"})
-_GUARDED = re.compile(r"begin\s+(immediate|exclusive)|\bfor\s+update\b|\bserializable\b", re.I)
 _FINDS = frozenset({"find_one", "lrange"})
 """Give what lies under a key, and never what is at hand. Source: PyMongo, redis-py."""
 _CLEARS = frozenset({"delete", "delete_many", "delete_one"})
@@ -193,7 +192,7 @@ class Storage:
 
     def _taken_apart(self, call: cst.Call, function: Scope) -> Iterator[cst.BaseExpression]:
         """The values of which a call gets the parts: in a loop, in a comprehension, or as rows made before."""
-        used = {node.value for arg in call.args for node in walk(arg) if isinstance(node, cst.Name)}
+        used = names_in(*call.args)
         for outer in self.module.ancestors(call):
             if outer is function.node:
                 break
@@ -423,7 +422,7 @@ class Storage:
         first = ex.inner(call.args[0].value)
         if isinstance(first, cst.Call) and ex.called_name(first) == "text" and first.args:
             first = first.args[0].value
-        slot = self.facts.slots.of(first) if isinstance(first, cst.Name) else None
+        slot = self.facts.slots.of_name(first)
         if slot is None:
             return _first_statement([first])
         if slot not in self._statements:
@@ -488,10 +487,7 @@ class Storage:
         if base is None or index is None:
             return None
         for value in self._entered(base, function):
-            if (
-                isinstance(value, cst.Call)
-                and self.module.imports.resolve(ex.dotted(value.func) or "") == "shelve.open"
-            ):
+            if isinstance(value, cst.Call) and self.module.full_name(value.func) == "shelve.open":
                 return Place(
                     ("shelf", *(self.form(arg.value, function) for arg in value.args[:1])),
                     (self.form(index, function),),
@@ -588,7 +584,7 @@ class Storage:
                 kept = whole and self._keeps_whole(here)
                 queue += [(part, history, coded, kept, None) for part in self._parts(here)]
 
-    def returned_by(self, function: Scope, depth: int, at: int | None = None) -> list[Origin]:
+    def returned_by(self, function: Scope, depth: int, at: int | None) -> list[Origin]:
         """What a function gives back, or gives at one place of a tuple, in terms of its parameters."""
         if (function, depth, at) not in self._returned:
             self._returned[function, depth, at] = []
@@ -621,9 +617,7 @@ class Storage:
         return len(given) == 1 and (given[0].keyword is None)
 
     def _is_coding(self, node: cst.BaseExpression) -> bool:
-        return isinstance(node, cst.Call) and (
-            self.module.imports.resolve(ex.dotted(node.func) or "") in DECODERS | ENCODERS
-        )
+        return isinstance(node, cst.Call) and (self.module.full_name(node.func) in DECODERS | ENCODERS)
 
     def _named(self, name: cst.Name) -> Iterator[tuple[cst.BaseExpression, int | None]]:
         """What a name was bound to, and what was put into it; in a nested function what is bound around it.
@@ -810,20 +804,3 @@ def _bound(call: cst.Call) -> list[cst.BaseExpression]:
         else:
             found.append(value)
     return found
-
-
-def guards(function: Scope) -> Iterator[cst.CSTNode]:
-    """Where a store is told to keep others out, or to refuse what is stale: `WATCH`, `FOR UPDATE`."""
-    for node in walk(function.node):
-        if (
-            (isinstance(node, cst.Call) and ex.called_name(node) in _GUARDS)
-            or (isinstance(node, cst.SimpleString) and _GUARDED.search(node.value))
-            or (isinstance(node, cst.Arg) and _gives_transaction(node))
-        ):
-            yield node
-
-
-def _gives_transaction(arg: cst.Arg) -> bool:
-    """`with_for_update=True`, `transaction=transaction`: not `transaction=True`, which keeps writes together only."""
-    keyword = arg.keyword.value if arg.keyword is not None else ""
-    return keyword == "with_for_update" or (keyword == "transaction" and ex.dotted(arg.value) not in {None, "True"})

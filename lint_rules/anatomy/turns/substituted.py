@@ -109,9 +109,9 @@ class _Run:
     def _below(self, inner: cst.Call, frame: _Frame) -> Iterator[_Frame]:
         """What runs by a call in what is run: a method of an object that this file hands over."""
         there, base = frame.there, ex.receiver(inner)
-        slot = there.facts.slots.of(base) if base is not None else None
+        slot = there.facts.slots.of(base)
         held = frame.given.get(slot) if slot is not None else None
-        place = self._anatomy.facts.slots.of(held) if held is not None else None
+        place = self._anatomy.facts.slots.of(held)
         for cls in classes_of(self._anatomy, place) if place is not None else ():
             where, method = method_of(*cls, ex.called_name(inner)) or (None, None)
             if where is not None and method is not None and place is not None:
@@ -131,7 +131,7 @@ class _Run:
             return frame.own(slot)
         of_class = root[0] == "attr"
         given = frame.object_of(root[1]) if of_class else frame.given.get(root)
-        here = facts.slots.of(given) if given is not None else None
+        here = facts.slots.of(given)
         if here is None:
             return None
         part = partial(as_part_of, slot) if of_class else partial(moved, slot, root)

@@ -433,10 +433,8 @@ class Turns:
         if turn.outside or (root[0] == "var" and root[1].kind == "module"):
             return turn.slot
         if root in given:
-            slot = self.facts.slots.of(given[root])
-            place = self.anatomy.aliases.of(slot) if slot is not None else None
-            lasts = place is not None and self.anatomy.aliases.is_lasting(place, where)
-            return moved(turn.slot, root, place) if place is not None and lasts else None
+            place = self.anatomy.aliases.lasting_at(given[root], where)
+            return moved(turn.slot, root, place) if place is not None else None
         if isinstance(begun.target, cst.Attribute) and root[0] == "attr":
             return self._seen_here(turn.slot, begun.target.value, where)
         return None
@@ -446,9 +444,8 @@ class Turns:
         cls = own_class(self.anatomy, base)
         if cls is not None and cls is function.owner:
             return self._inherited(kept, cls)
-        slot = self.anatomy.aliases.given(base)
-        place = self.anatomy.aliases.of(slot) if slot is not None else None
-        if place is None or not self.anatomy.aliases.is_lasting(place, function):
+        place = self.anatomy.aliases.lasting_at(base, function)
+        if place is None:
             return None
         return as_part_of(kept, place) if cls is None else self._inherited(kept, cls)
 
@@ -488,7 +485,7 @@ class Turns:
     def _is_given_one(self, call: cst.Call, reads: set[cst.Call]) -> bool:
         """Whether a call is handed what one of `reads` gave back."""
         for part in (part for arg in call.args for part in walk(arg.value)):
-            slot = self.facts.slots.of(part) if isinstance(part, cst.Name) else None
+            slot = self.facts.slots.of_name(part)
             if part in reads or (slot is not None and any(value in reads for value in self.facts.assigned(slot))):
                 return True
         return False
@@ -638,7 +635,7 @@ class Turns:
     def lets_go(self, awaited: cst.CSTNode) -> bool:
         """Whether the event loop may go on while something is awaited: not a coroutine that never waits itself."""
         call = ex.inner(awaited) if isinstance(awaited, cst.BaseExpression) else awaited
-        found = body(self.anatomy, call) if isinstance(call, cst.Call) else None
+        found = body(self.anatomy, call)
         return found is None or found[0].turns.pauses(found[1])
 
     @once(circular=True)
@@ -668,7 +665,7 @@ class Turns:
         turns = []
         for call in function.nodes_of(cst.Call):
             base = ex.receiver(call) if ex.called_name(call) in words.ASKING else None
-            slot = self.facts.slots.of(base) if base is not None else None
+            slot = self.facts.slots.of(base)
             for write in self.anatomy.writes.by_function[function] if slot is not None else ():
                 if write.slot[0] == "member" and write.slot[1] == slot and write.kind == "rebind":
                     turns.append(Turn(function, write.slot, [call], [write.node], False))

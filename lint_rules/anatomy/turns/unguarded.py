@@ -236,8 +236,7 @@ class Unguarded:
 
     def _is_repeated(self, site: CallSite, start: Start) -> bool:
         """A call in a loop, on the same object each time, with nothing in the loop that waits for what it starts."""
-        within = (outer for outer in self.module.ancestors(site.node) if self.module.inside(outer, site.caller.node))
-        loop = next((outer for outer in within if isinstance(outer, (cst.For, cst.While))), None)
+        loop = self.module.loop_around(site.node, own=True)
         if loop is None or self.is_guarded(site.node, site.caller):
             return False
         return not self._is_other_each_time(ex.receiver(site.node), site.node) and not self.races.joins.ends_in(
@@ -272,8 +271,7 @@ class Unguarded:
         return found
 
     def _has_one_worker(self, start: Start) -> bool:
-        base = ex.receiver(start.node) if isinstance(start.node, cst.Call) else None
-        slot = self.facts.slots.of(base) if base is not None else None
+        slot = self.facts.slots.of(ex.receiver(start.node))
         made = [*self.facts.assigned(slot), *self.facts.entered(slot)] if slot is not None else []
         pools = (value for value in made if isinstance(value, cst.Call))
         return any(constant(self.anatomy, ex.argument(pool, "max_workers", 0)) == 1 for pool in pools)

@@ -394,7 +394,7 @@ class Copies:
         if name not in _COPIERS and self.facts.module.imports.full.get(name) not in _IMPORTED_COPIERS:
             return None
         base, given = ex.receiver(node), ex.positional(node)
-        full = self.facts.module.imports.resolve(ex.dotted(node.func) or "")
+        full = self.facts.module.full_name(node.func)
         replaced = ex.keywords(node)
         if full == "copy.copy" and given:
             return given[0], 1, {}

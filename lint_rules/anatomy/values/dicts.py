@@ -79,7 +79,7 @@ class Dicts:
         """The parameters of functions of the file under which a value is handed to them by its name."""
         for name in self.facts.names.get(slot, ()):
             call = self.facts.module.parent.get(self.facts.module.parent[name])
-            callee = self.facts.slots.callee(call) if type(call) is cst.Call else None
+            callee = self.facts.slots.callee(call)
             if type(call) is cst.Call and callee is not None:
                 yield from (p for p, value in self.facts.slots.bindings(call, callee) if value is name)
 
@@ -94,12 +94,12 @@ class Dicts:
             return self._of(ex.dict_parts(node), arguments, depth)
         if type(node) is cst.Name and node.value in ex.CONSTANTS:
             return Keys({})
-        callee = self.facts.slots.callee(node) if type(node) is cst.Call else None
+        callee = self.facts.slots.callee(node)
         if callee is not None and is_within(callee, arguments):
             return _UNKNOWN
         if type(node) is cst.Call and callee is not None:
             inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
-            given = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
+            given = callee.returned
             return _joined(self._spread(value, inside, depth + 1) for value in given) if given else _UNKNOWN
         copied = sources(node)
         if copied:

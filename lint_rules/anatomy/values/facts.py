@@ -50,7 +50,7 @@ class Facts(Flows):
 
     def parts_read(self, target: cst.BaseExpression | None) -> list[cst.Subscript | cst.Attribute]:
         """The parts that are read of what a name gets here, `talk["title"]`; none if more is done with it."""
-        slot = self.slots.of(target) if isinstance(target, cst.Name) else None
+        slot = self.slots.of_name(target)
         names = self.names.get(slot, ()) if slot is not None else ()
         uses = [self.module.parent[name] for name in names if name is not target]
         read = [use for use in uses if isinstance(use, (cst.Subscript, cst.Attribute)) and ex.member(use) is not None]

@@ -367,7 +367,7 @@ class Flows(Forms):
 
     def _stands_for(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """An expression, and what a name stands for, or is a copy of."""
-        slot = self.slots.of(node) if type(node) is cst.Name else None
+        slot = self.slots.of_name(node)
         for value in (node, *(self.assigned(slot) if slot is not None else ())):
             yield value
             yield from sources(value)
@@ -468,14 +468,14 @@ class Flows(Forms):
         held = [self.slots.of(value) for value in self.assigned(entry)]
         for loop in self.gone_through(entry):
             table = ex.receiver(loop) if isinstance(loop, cst.Call) and ex.called_name(loop) == "values" else loop
-            whole = self.slots.of(table) if table is not None else None
+            whole = self.slots.of(table)
             held += [("item", whole)] if whole is not None else []
         yield from (self.slots.part(place, pair[1]) for place in held if place is not None and place[0] == "item")
 
     def _call_made_with(self, value: cst.Call) -> Evidence | None:
         """The call that is made here with a value, or with the name or part it is assigned to, as its arguments."""
         statement = self.module.statement(value)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         given = statement.value if isinstance(statement, (cst.Assign, cst.AnnAssign)) else None
         if given is None or value not in ex.alternatives(given):
             return self._made_with.get(value)
@@ -575,7 +575,7 @@ class Flows(Forms):
             for function in self.module.functions
             for param in parameters(function)
             if param.annotation is not None
-            and self.module.imports.resolve(ex.dotted(param.annotation.annotation) or "").startswith(words.TABLES)
+            and self.module.full_name(param.annotation.annotation).startswith(words.TABLES)
         )
         return {*(self.slots.of(base) for base in bases if base is not None), *told}
 

@@ -188,7 +188,7 @@ class Forms(Known):
 
     def _part_named(self, node: cst.BaseExpression) -> cst.BaseExpression:
         """`reply.get("output")`, of a name for it; where that is a part of another name."""
-        slot = self.slots.of(node) if type(node) is cst.Name else None
+        slot = self.slots.of_name(node)
         values = self.assigned(slot) if slot is not None else []
         pair = ex.member(values[0]) if len(values) == 1 else None
         return values[0] if pair is not None and type(pair[0]) is cst.Name and self.slots.of(pair[0]) != slot else node
@@ -323,7 +323,7 @@ class Forms(Known):
             return True
         if not ex.called_name(node).startswith(_MODEL_STARTS):
             return False
-        return self.module.imports.resolve(ex.dotted(node.func) or "").startswith(("langchain", "langgraph"))
+        return self.module.full_name(node.func).startswith(("langchain", "langgraph"))
 
     def decoder(self, node: cst.BaseExpression) -> str | None:
         """The full name of a JSON (or literal) decoder that `node` calls, that of a method alone, else None."""

@@ -102,9 +102,9 @@ class Known:
         """Whether the result of a call of another file is read as a model's reply (`.tool_calls`, `.choices`)."""
         return Kind.REPLY in self.of(("call", call))
 
-    def assigned(self, slot: Slot) -> list[cst.BaseExpression]:
+    def assigned(self, slot: Slot | None) -> list[cst.BaseExpression]:
         """The expressions assigned to a slot anywhere in the file; parts of displays where those are unpacked."""
-        return self._values.get(slot, [])
+        return self._values.get(slot, []) if slot is not None else []
 
     def given(self, slot: Slot) -> list[cst.BaseExpression]:
         """What calls in this file hand to the parameter of a function."""
@@ -162,15 +162,14 @@ class Known:
                 base, parts = ex.receiver(node), [(ex.key(node), node.args[1].value)]
             elif type(node) is cst.AugAssign and type(node.operator) is cst.BitOrAssign:
                 base, parts = node.target, [(None, node.value)]
-            slot = self.slots.of(base) if base is not None else None
+            slot = self.slots.of(base)
             if slot is not None:
                 found.setdefault(slot, []).extend(parts)
         return found
 
-    def values_of(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    def values_of(self, node: cst.BaseExpression | None) -> list[cst.BaseExpression]:
         """What is assigned anywhere in the file to the place that an expression names."""
-        slot = self.slots.of(node)
-        return self.assigned(slot) if slot is not None else []
+        return self.assigned(self.slots.of(node))
 
     @cached_property
     def _values(self) -> dict[Slot, list[cst.BaseExpression]]:
@@ -238,7 +237,7 @@ class Known:
         found = []
         for value, place in self.unpacked(slot):
             call = ex.inner(value)
-            callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
+            callee = self.slots.callee(call)
             if callee is not None and isinstance(call, cst.Call):
                 found += [(part, callee, call) for part in parts_given(callee, place)]
         return found

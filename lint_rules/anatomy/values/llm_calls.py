@@ -110,7 +110,7 @@ def _dicts(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[
         yield items
     if depth >= _MOST_NAMES:
         return
-    maker = facts.slots.callee(value) if type(value) is cst.Call else None
+    maker = facts.slots.callee(value)
     returned = [n.value for n in maker.nodes if type(n) is cst.Return and n.value is not None] if maker else []
     named = [*facts.assigned(slot), *facts.given(slot)] if slot is not None else []
     for other in [*named, *returned]:
@@ -143,8 +143,7 @@ def _handed(call: cst.Call, facts: Forms) -> Iterator[cst.BaseExpression]:
     if ex.called_name(call) in _HOLDING or facts.module.is_statement(call) or facts.slots.callee(call) is not None:
         return  # `console.print(Panel(text))`
     for value in ex.positional(call):
-        slot = facts.slots.of(value)
-        for made in [value, *(facts.assigned(slot) if slot is not None else ())]:
+        for made in [value, *facts.values_of(value)]:
             if isinstance(made, cst.Call) and facts.encoder(made) is None:
                 given = ex.keywords(made)
                 yield from (given[keyword] for keyword in BODIES if keyword in given)
@@ -255,6 +254,6 @@ def _held(
 ) -> list[tuple[str | None, cst.BaseExpression | None]]:
     """What a dict of this file that is spread in a request holds as a history, under which keyword."""
     slot = facts.slots.of(spread)
-    made = [ex.dict_items(value) for value in [spread, *(facts.assigned(slot) if slot is not None else ())]]
+    made = [ex.dict_items(value) for value in [spread, *facts.assigned(slot)]]
     made += [facts.members(slot)] if slot is not None else []
     return [(keyword, items[keyword]) for items in made for keyword in keywords if keyword in items]

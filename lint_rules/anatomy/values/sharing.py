@@ -252,7 +252,7 @@ class Stores:
         value = ex.inner(value)
         if isinstance(value, cst.ListComp):
             return {(ELEMENT, *path): ref for path, ref in self._made_by(value.elt).items()}
-        callee = self.facts.slots.callee(value) if isinstance(value, cst.Call) else None
+        callee = self.facts.slots.callee(value)
         if callee is None or callee.name == "__init__" or (named and callee not in self._copying):
             return {}
         if callee not in self._returned:
@@ -274,7 +274,7 @@ class Stores:
     def _handed_back(self, copies: Copies, value: cst.BaseExpression, state: State) -> Part:
         """What a function of this file gives back of what it got: one message of a list, say."""
         value = ex.inner(value)
-        callee = self.facts.slots.callee(value) if isinstance(value, cst.Call) else None
+        callee = self.facts.slots.callee(value)
         if callee is None or callee is copies.function or not callee.nodes_of(cst.Return):
             return {}
         found: Part = {}
@@ -383,7 +383,7 @@ def stores_at(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
         if type(node) is cst.AugAssign and type(node.value) in {cst.List, cst.ListComp}:
             yield node.target, node
     elif type(node) is cst.Del:
-        targets = [e.value for e in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
+        targets = ex.several(node.target)
     while targets:
         target = targets.pop()
         if isinstance(target, (cst.Tuple, cst.List)):

@@ -51,8 +51,10 @@ class Slots:
 
     # -- slots ------------------------------------------------------------------------------------------------
 
-    def of(self, node: cst.BaseExpression) -> Slot | None:
+    def of(self, node: cst.BaseExpression | None) -> Slot | None:
         """The slot `node` reads or writes, None for values that live nowhere (literals, slices, operators)."""
+        if node is None:
+            return None
         if type(node) not in _PLACES:
             node = ex.inner(node)
             if type(node) not in _PLACES:
@@ -61,6 +63,10 @@ class Slots:
         if found is _UNKNOWN:
             found = self._slots[node] = self._find(node)
         return found
+
+    def of_name(self, node: cst.CSTNode | None) -> Slot | None:
+        """The slot of a name; None for anything else, whatever it reads or writes."""
+        return self.of(node) if type(node) is cst.Name else None
 
     def _find(self, node: cst.BaseExpression) -> Slot | None:
         if type(node) is cst.Name:
@@ -243,11 +249,13 @@ class Slots:
 
     # -- functions that calls lead to -------------------------------------------------------------------------
 
-    def callee(self, call: cst.Call) -> Scope | None:
-        """The function or method of this file that `call` runs; for a class its `__init__`.
+    def callee(self, call: cst.CSTNode | None) -> Scope | None:
+        """The function or method of this file that `call` runs, if it is a call; for a class its `__init__`.
 
         So does who waits for a thread that runs it: `await to_thread(self.ask, talk)`.
         """
+        if type(call) is not cst.Call:
+            return None
         if call in self._callees:
             return self._callees[call]
         found = self.function(call.func)

@@ -162,7 +162,7 @@ def _holds_dicts(anatomy: Anatomy, node: cst.Subscript) -> bool:
     """Whether all is seen that comes into the list, and is a dict."""
     facts, module = anatomy.facts, anatomy.module
     slot = facts.slots.of(node.value)
-    made = facts.assigned(slot) if slot is not None else []
+    made = facts.assigned(slot)
     if slot is None or not made or not all(isinstance(value, cst.List) for value in made):
         return False
     elements = [element for value in made if isinstance(value, cst.List) for element in value.elements]
@@ -193,8 +193,7 @@ def _is_seen(anatomy: Anatomy, name: cst.Name) -> bool:
 
 def _is_dict(anatomy: Anatomy, value: cst.BaseExpression | None) -> bool:
     if isinstance(value, cst.Name):
-        slot = anatomy.facts.slots.of(value)
-        values = anatomy.facts.assigned(slot) if slot is not None else []
+        values = anatomy.facts.values_of(value)
         return len(values) == 1 and not isinstance(values[0], cst.Name) and _is_dict(anatomy, values[0])
     if isinstance(value, cst.Call):
         return ex.called_name(value) in {"model_dump", "to_dict"} or ex.dotted(value.func) == "dict"

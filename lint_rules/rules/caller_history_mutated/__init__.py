@@ -75,16 +75,16 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import is_length
-from lint_rules.anatomy.messages.given import (
-    Given,
+from lint_rules.anatomy.messages.given import Given
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.sharing import SharedStore
+from lint_rules.rules.caller_history_mutated.edited import (
     edited,
     hands_back,
     is_only_filled,
     is_put_together,
     owned_by_callers,
 )
-from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.rules.caller_history_mutated.fixes import repair
 from lint_rules.rules.caller_history_mutated.shown import ShownEdit, shown_edits
 from lint_rules.rules.draft import Draft, Note
@@ -166,7 +166,7 @@ def _keeps_talk(anatomy: Anatomy, given: Given, cut: cst.Call) -> bool:
     Its callers have it back with that.
     """
     slots, base = anatomy.facts.slots, ex.receiver(cut)
-    names = {slots.parameter(given.function, given.param.name.value), slots.of(base) if base is not None else None}
+    names = {slots.parameter(given.function, given.param.name.value), slots.of(base)}
     stored = (one for one in anatomy.transcript.stored(given.function) if one.slot in names and one.kind == "append")
     return any(one.role == "assistant" or one.answers for one in stored)
 
@@ -182,8 +182,7 @@ def _undoes(anatomy: Anatomy, node: cst.Del) -> bool:
     part = ex.slice_of(node.target)
     if not isinstance(node.target, cst.Subscript) or part is None or part.lower is None or part.upper is not None:
         return False
-    slot = anatomy.facts.slots.of(part.lower)
-    marked = anatomy.facts.assigned(slot) if slot is not None else []
+    marked = anatomy.facts.values_of(part.lower)
     return bool(marked) and all(is_length(value, node.target.value) for value in marked)
 
 

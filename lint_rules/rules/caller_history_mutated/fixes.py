@@ -9,10 +9,11 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.given import Given, hands_back, owned_by_callers
+from lint_rules.anatomy.messages.given import Given
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.repairs.imports import Reference, reference
+from lint_rules.rules.caller_history_mutated.edited import hands_back, owned_by_callers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk

@@ -106,7 +106,7 @@ class _Round:
             target = test.comparisons[0]
             if isinstance(target.operator, cst.Is) and ex.dotted(target.comparator) == "None":
                 value = test.left
-        slot = self.anatomy.facts.slots.of(value) if value is not None else None
+        slot = self.anatomy.facts.slots.of(value)
         return slot is not None and slot[0] in {"var", "attr"} and slot not in self._brought and self._looked_up(slot)
 
     def _looked_up(self, slot: Slot) -> bool:

@@ -6,14 +6,31 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.run_results import added_results
+from lint_rules.anatomy.messages.run_results import is_given, runs
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places
 from lint_rules.rules.double_history_append.handed_back import held_whole, keeps, made_by
+from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+
+_WHOLE = words.ALL_MESSAGES | {"history"}
+"""Also of a chat of Gemini that is made with a history: what it was given, too."""
+
+
+@record
+class Added:
+    """`node` adds all messages of the run, or chat, `call` to `history`, which that was given."""
+
+    node: cst.CSTNode
+    function: Scope
+    history: Slot
+    call: cst.Call
 
 
 def added_by_runs(anatomy: Anatomy) -> Iterator[Double]:
@@ -85,3 +102,27 @@ class AddedWhole:
         """The points at which another list takes the place of the one in a slot."""
         renewed = self.again.bound(slot, grown=False) if slot is not None else ()
         return {point for point in renewed if slot is None or not keeps(self.anatomy, point.statement, slot)}
+
+
+def added_results(anatomy: Anatomy) -> Iterator[Added]:
+    """All places of a file where that is so, if the history is the same one."""
+    for node in anatomy.module.nodes_of(cst.Attribute):
+        held = anatomy.module.parent[node] if node.attr.value in _WHOLE else None
+        value = held if isinstance(held, cst.Call) and held.func is node else node
+        target, added = _extended(anatomy, value) if held is not None else (None, value)
+        slot = anatomy.facts.slots.of(target)
+        for call in runs(anatomy, node.value) if slot is not None else ():
+            if slot is not None and is_given(anatomy, call, slot):
+                yield Added(added, anatomy.module.scope_of[node].function, slot, call)
+                break
+
+
+def _extended(anatomy: Anatomy, value: cst.BaseExpression) -> tuple[cst.BaseExpression | None, cst.CSTNode]:
+    """The list to which a value is added as a whole, and where."""
+    outer = anatomy.module.parent[value]
+    call = anatomy.module.parent[outer] if isinstance(outer, cst.Arg) else None
+    if isinstance(call, cst.Call) and ex.called_name(call) == "extend":
+        return ex.receiver(call), call
+    if isinstance(outer, cst.AugAssign) and isinstance(outer.operator, cst.AddAssign):
+        return outer.target, outer
+    return None, value

@@ -232,7 +232,7 @@ class _Sequence:
             if set(self.again.points(taken)).isdisjoint(self.again.points(joined.node)):
                 if not self.again.follows(here, taken, avoiding):
                     return False
-                bound = ex.targets(taken) if isinstance(taken, (cst.Assign, cst.AnnAssign)) else []
+                bound = ex.assigned(taken)
                 slots_of = (self.places.facts.slots.of(target) for target in bound)
                 here, avoiding = (
                     taken,

@@ -85,10 +85,10 @@ def keeps(anatomy: Anatomy, statement: cst.CSTNode | None, slot: Slot) -> bool:
     if not isinstance(statement, cst.Assign):
         return False
     call, target = ex.inner(statement.value), statement.targets[0].target
-    callee = anatomy.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+    callee = anatomy.facts.slots.callee(call)
     if callee is None or not isinstance(call, cst.Call):
         return False
-    targets = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]
+    targets = ex.several(target)
     places = [n for n, t in enumerate(targets) if anatomy.facts.slots.of(t) == slot]
     given = {p[2] for p, v in anatomy.facts.slots.bindings(call, callee) if anatomy.facts.slots.of(v) == slot}
     for node in callee.nodes_of(cst.Return):

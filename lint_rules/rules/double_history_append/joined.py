@@ -198,7 +198,7 @@ class Joins:
     def _written(self, function: Scope) -> Iterator[Joined]:
         """`f"{talk}\n{question}"`, where `talk` says what a history does."""
         for node, parts, message in self._prompts.of(function):
-            own = self.slots.of(message.content) if message.content is not None else None
+            own = self.slots.of(message.content)
             for part in parts:
                 for slot, taken in self._wholes(part.value, 0):
                     if slot != own:
@@ -224,7 +224,7 @@ class Joins:
             yield from self._wholes(past, 0)
         elif depth < _DEEPEST and (found := self._runs(made, any_call=True)) is not None:
             there, callee = found
-            given = [node.value for node in callee.nodes_of(cst.Return) if node.value is not None]
+            given = callee.returned
             named = [each for value in given for each in (there.facts.values_of(value) or [value])]
             for slot in {slot for each in named for slot, _ in there._begun_by(each, depth + 1)}:
                 yield from self._outside(slot, made, there, callee, 1)
@@ -322,7 +322,7 @@ class Joins:
 
     def _given_back(self, function: Scope, depth: int) -> list[Slot]:
         """The lists of which a function gives back all: as they are, or in one that it has filled with them."""
-        returned = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        returned = function.returned
         return [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
 
     # -- by what is called ------------------------------------------------------------------------------------
@@ -418,7 +418,7 @@ class Joins:
         """What a function is handed, or has as a part of that, as its caller reads and names it."""
         root = root_object(said) if said is not None else None
         value = given.get(root) if root is not None else None
-        place = self.slots.of(value) if value is not None else None
+        place = self.slots.of(value)
         if said is None or root is None or said == root or place is None:
             return (value, place) if said == root else (None, None)
         part = moved(said, root, place)

@@ -50,7 +50,7 @@ class Prompts:
     def of(self, function: Scope) -> Iterator[tuple[cst.BaseExpression, list[Part], Message]]:
         """Where a function sends, or gives back, a text that ends with something read: what stands before it there."""
         sent = [(call, arg.value) for call in self.anatomy.turns.requests(function) for arg in call.args]
-        given = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        given = function.returned
         returned = [part for value in given for part in _side_by_side(value)]
         for node, value in (*sent, *((value, value) for value in returned)):
             parts = list(self._top(value))
@@ -169,4 +169,4 @@ class Prompts:
 def _side_by_side(value: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What a function gives back together: the parts of a tuple are no text together."""
     value = ex.inner(value)
-    return [element.value for element in value.elements] if isinstance(value, cst.Tuple) else [value]
+    return ex.several(value)

@@ -16,6 +16,7 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, hol
 from lint_rules.anatomy.turns.resources import Touched, joined, lasting_places, named_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -91,7 +92,7 @@ def _behind(
     queue, seen = [*values], set(derived)
     for node in queue:
         yield node
-        names = {part.value for part in walk(node) if isinstance(part, cst.Name)} - seen
+        names = names_in(node) - seen
         seen |= names
         queue += [bound for name in sorted(names) for bound in bound_values(anatomy, function, name)]
 

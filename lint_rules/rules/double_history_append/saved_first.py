@@ -96,7 +96,7 @@ class SavedFirst:
     def _is_cut_at(self, content: cst.BaseExpression, call: cst.Call) -> bool:
         """`messages[at]["content"] = text`, and then `messages[:at]`: the message is cut off again."""
         statement = self.module.statement(content)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         parts = [part for target in targets for part in walk(target) if isinstance(part, cst.Subscript)]
         indices = {ex.source(index) for part in parts if (index := ex.index(part)) is not None}
         function = self.module.scope_of[call].function
@@ -137,15 +137,13 @@ class SavedFirst:
     def _rows(self, function: Scope, call: cst.Call) -> list[tuple[cst.CSTNode, set[str]]]:
         """Where what a call makes is stored, if it makes a row, and the names of the row; else the call."""
         statement = self.module.statement(call)
-        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(statement)
         names = {name for target in targets for name in ex.target_names(target)}
         if not names or ex.receiver(call) is not None or not ex.called_name(call)[:1].isupper():
             return [(call, names)]
         found: list[tuple[cst.CSTNode, set[str]]] = []
         for other in function.nodes_of(cst.Call):
-            base = ex.receiver(other)
-            handed = [arg.value for arg in other.args] + ([base] if base is not None else [])
-            is_handed = any(isinstance(value, cst.Name) and value.value in names for value in handed)
+            is_handed = any(isinstance(value, cst.Name) and value.value in names for value in ex.handed(other))
             if is_handed and self.anatomy.keeps(other):
                 found.append((other, names))
         return found

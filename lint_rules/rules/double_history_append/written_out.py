@@ -9,6 +9,7 @@ from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.elements import names_of_elements
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.walk import walk
 
 SAME_TEXT = frozenset({"str", "dumps", "strip", "rstrip", "lstrip", "escape"})
@@ -23,7 +24,7 @@ def loop_over(anatomy: Anatomy, node: cst.CSTNode, value: cst.BaseExpression) ->
     if not isinstance(outer, cst.For):
         return None
     own = names_of_elements(outer)
-    read = {part.value for part in walk(value) if isinstance(part, cst.Name)}
+    read = names_in(value)
     tests = (tested.test for tested, _ in passed(anatomy.module, node, outer))
     known = own | _gathered(anatomy, outer, own)
     return None if read.isdisjoint(own) or any(compares(test, known) for test in tests) else outer
@@ -42,15 +43,14 @@ def _gathered(anatomy: Anatomy, loop: cst.For, own: set[str]) -> set[str]:
     found: set[str] = set()
     for node in walk(loop.body):
         base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in {"add", "append"} else None
-        if isinstance(base, cst.Name) and any(isinstance(n, cst.Name) and n.value in own for n in walk(node)):
-            slot = anatomy.facts.slots.of(base)
-            values = anatomy.facts.assigned(slot) if slot is not None else ()
+        if isinstance(base, cst.Name) and mentions(own, node):
+            values = anatomy.facts.values_of(base)
             found.update({base.value} if values and all(map(is_neutral, values)) else ())
     return found
 
 
 def compares(test: cst.BaseExpression, own: set[str]) -> bool:
     """Whether a condition compares an element with something else: with what was just said, it may be."""
-    names = {part.value for part in walk(test) if isinstance(part, cst.Name)}
+    names = names_in(test)
     known = {name for name in names if name[:1].isupper()} | {"str", "len", "isinstance", "bool", "getattr", "hasattr"}
     return not names <= own | known | {part.attr.value for part in walk(test) if isinstance(part, cst.Attribute)}

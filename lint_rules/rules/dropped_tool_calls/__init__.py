@@ -93,14 +93,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.recast import recasts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.rules.dropped_tool_calls.fixes import repair
-from lint_rules.rules.dropped_tool_calls.left_thinking import left_thinking
 from lint_rules.rules.dropped_tool_calls.lost_calls import How, LostCall, lost_calls
-from lint_rules.rules.dropped_tool_calls.lost_thinking import lost_thinking
+from lint_rules.rules.dropped_tool_calls.recasts import recasts
+from lint_rules.rules.dropped_tool_calls.thinking import left_thinking, lost_thinking
 
 _SAYS = {
     How.REBUILT: (

@@ -99,7 +99,7 @@ def tells_outcome(anatomy: Anatomy, stored: Stored) -> bool:
         elif not _CALLED.isdisjoint(kinds):
             return False
         elif _SAID.isdisjoint(kinds):
-            slot = facts.slots.of(part) if isinstance(part, cst.Name) else None
+            slot = facts.slots.of_name(part)
             if slot is not None and slot not in seen and slot[:2] == ("var", stored.function):
                 seen.add(slot)
                 queue += (*facts.assigned(slot), *facts.appended(slot))
@@ -338,8 +338,7 @@ class _Finder:
             return True
         if self._is_parameter(message.content, stored.function) and self.anatomy.calls.sites.get(stored.function):
             return False
-        slot = self.facts.slots.of(message.node)
-        values = self.facts.assigned(slot) if slot is not None else []
+        values = self.facts.values_of(message.node)
         return not any(self.facts.slots.of(value) == ("item", stored.slot) for value in values)
 
     # -- paths ------------------------------------------------------------------------------------------------

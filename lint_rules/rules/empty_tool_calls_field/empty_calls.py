@@ -16,9 +16,9 @@ from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
 
 
 @record
@@ -66,7 +66,7 @@ def _cleaned(anatomy: Anatomy) -> bool:
 
 def _leaves_out(made: cst.DictComp) -> bool:
     """`{key: value for key, value in message.items() if value is not None}`."""
-    asked = {node.value for test in made.for_in.ifs for node in walk(test) if isinstance(node, cst.Name)}
+    asked = names_in(*made.for_in.ifs)
     value, listed = ex.dotted(made.value), made.for_in.iter
     return value in asked and isinstance(listed, cst.Call) and ex.called_name(listed) == "items"
 
@@ -97,7 +97,7 @@ def _are_demanded(anatomy: Anatomy, calls: cst.BaseExpression) -> bool:
     pair = ex.member(listed.for_in.iter if isinstance(listed, cst.ListComp) else listed or calls)
     made = anatomy.assigned(pair[0]) if pair is not None and isinstance(pair[0], cst.Name) else None
     made = ex.inner(made.expression) if isinstance(made, cst.Await) else made
-    run = body(anatomy, made) if isinstance(made, cst.Call) else None
+    run = body(anatomy, made)
     if run is None:
         return False
     there, function = run

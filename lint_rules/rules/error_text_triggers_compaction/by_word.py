@@ -10,6 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -53,7 +54,7 @@ def _tests(
     texts = {error} | {
         name
         for node in nodes
-        if type(node) is cst.Assign and _mentions(node.value, {error})
+        if type(node) is cst.Assign and mentions({error}, node.value)
         for name in ex.target_names(node.targets[0].target)
     }
     for node in nodes:
@@ -64,14 +65,14 @@ def _tests(
         elif type(node) is cst.Call and follow:
             callee = anatomy.facts.slots.callee(node)
             for slot, value in anatomy.facts.slots.bindings(node, callee) if callee is not None else ():
-                if _mentions(value, {error}) and callee is not None and slot[2] in parameter_names(callee):
+                if mentions({error}, value) and callee is not None and slot[2] in parameter_names(callee):
                     yield from _tests(anatomy, callee.node, slot[2], callee, False)
 
 
 def _looked_for(anatomy: Anatomy, node: cst.Comparison, texts: set[str]) -> str | None:
     """`"token" in str(exc)`, `word in reason for word in ("token", "context")`."""
     target = node.comparisons[0]
-    if not isinstance(target.operator, (cst.In, cst.NotIn)) or not _mentions(target.comparator, texts):
+    if not isinstance(target.operator, (cst.In, cst.NotIn)) or not mentions(texts, target.comparator):
         return None
     literal = ex.text(node.left)
     if literal is not None:
@@ -87,8 +88,7 @@ def _looked_for(anatomy: Anatomy, node: cst.Comparison, texts: set[str]) -> str 
 
 def _literals(anatomy: Anatomy, node: cst.BaseExpression) -> list[str]:
     """The texts in a display, also one that has a name."""
-    slot = anatomy.facts.slots.of(node)
-    for value in [node, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
+    for value in [node, *anatomy.facts.values_of(node)]:
         if isinstance(value, (cst.Tuple, cst.List, cst.Set)):
             return [word for element in value.elements if (word := ex.text(element.value)) is not None]
     return []
@@ -110,10 +110,6 @@ def _needs_more(anatomy: Anatomy, node: cst.CSTNode) -> bool:
 
 def _asks_more(part: cst.CSTNode) -> bool:
     return isinstance(part, cst.ComparisonTarget) and isinstance(part.operator, (cst.In, cst.Equal))
-
-
-def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    return any(isinstance(part, cst.Name) and part.value in names for part in walk(node))
 
 
 # -- what is cut --------------------------------------------------------------------------------------------------

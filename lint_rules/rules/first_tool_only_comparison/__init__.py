@@ -212,7 +212,7 @@ def _zipped(anatomy: Anatomy, node: cst.Call, function: Scope) -> Iterator[Draft
         kinds = [anatomy.facts.kinds(value) for value in lists]
         if not any(Kind.CALLS in kind for kind in kinds) or not all(_list_of_calls(anatomy, v) for v in lists):
             continue
-        if not any(isinstance(n, cst.Comparison) for n in walk(node)) or _lengths_compared(anatomy, function, lists):
+        if not any(isinstance(n, cst.Comparison) for n in walk(node)) or _lengths_compared(function, lists):
             continue
         if any(_made_of_each(anatomy, made, of) for made in lists for of in lists if made is not of):
             continue
@@ -244,7 +244,7 @@ def _list_of_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     return slot is not None and any(Kind.CALLS in anatomy.facts.kinds(v) for v in anatomy.facts.assigned(slot))
 
 
-def _lengths_compared(anatomy: Anatomy, function: Scope, lists: list[cst.BaseExpression]) -> bool:
+def _lengths_compared(function: Scope, lists: list[cst.BaseExpression]) -> bool:
     names = {ex.source(value) for value in lists}
     for node in function.nodes:
         if isinstance(node, cst.Comparison):

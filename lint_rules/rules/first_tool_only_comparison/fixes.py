@@ -126,8 +126,7 @@ def _first(anatomy: Anatomy, node: cst.BaseExpression) -> cst.Subscript | None:
 def _is_calls(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
     """A list of tool calls, or a name that one is kept under, or one that holds something for each call."""
     facts = anatomy.facts
-    slot = facts.slots.of(node)
-    values = [node, *(facts.assigned(slot) if slot is not None else [])]
+    values = [node, *facts.values_of(node)]
     return any(
         facts.is_kind(value, Kind.CALLS)
         or (isinstance(value, cst.ListComp) and facts.is_kind(value.for_in.iter, Kind.CALLS))

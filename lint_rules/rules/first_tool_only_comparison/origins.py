@@ -7,12 +7,13 @@ import libcst as cst
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import children
 
-_IDENTITIES = frozenset({"id", "index", "type", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
+_IDENTITIES = IDS | {"index", "type"}
 _DISPLAYS = frozenset({cst.Tuple, cst.List})
 _DEEPEST = 5
 
@@ -137,7 +138,7 @@ class Origin:
 
     def _trace_slot(self, node: cst.Name | cst.Attribute, depth: int) -> None:
         slot = self._facts.slots.of(node)
-        values = self._facts.assigned(slot) if slot is not None else []
+        values = self._facts.assigned(slot)
         if slot is not None and slot not in self._seen and depth < _DEEPEST:
             self._seen.add(slot)
             if values or self._stored:

@@ -81,12 +81,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.picks import Pick, first_pieces, picks
+from lint_rules.anatomy.calls.picks import Pick, first_pieces
 from lint_rules.anatomy.calls.remaining_calls import Rest, one_at_a_time
 from lint_rules.anatomy.calls.stored_calls import Storage, StoredCalls
 from lint_rules.anatomy.calls.uses import answered, rebuilt
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.rules.draft import Draft, Note, beside
+from lint_rules.rules.first_tool_only_execution.chosen import picks
 from lint_rules.rules.first_tool_only_execution.first_results import first_results
 from lint_rules.rules.first_tool_only_execution.fixes import repair
 from lint_rules.rules.first_tool_only_execution.last_results import last_results

@@ -118,10 +118,10 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Handling
-from lint_rules.anatomy.rounds.error_ways import SILENT, way_of_error
-from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.ignored_json_error import outside
+from lint_rules.rules.ignored_json_error.error_ways import SILENT, way_of_error
 from lint_rules.rules.ignored_json_error.failed_parses import (
     gives_nothing,
     held_instead,
@@ -194,10 +194,10 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
         end = Note(way.talk, "the loop that asks the user, and is over then")
         yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
     elif way.script:
-        if provenance.is_kept_by_package(anatomy, given):
+        if outside.is_kept_by_package(anatomy, given):
             message = f"malformed `{text}` ends each run of this page, which has it still: the chat is stuck, {_UNTOLD}"
             yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
-    elif provenance.comes_from_outside(anatomy, given, function):
+    elif outside.comes_from_outside(anatomy, given, function):
         message = (
             f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"
         )

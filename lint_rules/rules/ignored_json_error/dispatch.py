@@ -79,12 +79,12 @@ def _is_parsed(facts: Facts, value: cst.BaseExpression, call: cst.Call, bound: S
 def _matches(facts: Facts, value: cst.BaseExpression, function: Scope) -> set[Slot | cst.CSTNode | None]:
     """The matches of which a text is one part: `m` of `m.group(1)`, the loop of `for name, text in re.findall(...)`."""
     found: set[Slot | cst.CSTNode | None] = set()
-    slot = facts.slots.of(value) if isinstance(value, cst.Name) else None
-    for part in [value, *(facts.assigned(slot) if slot is not None else ())]:
-        base = ex.receiver(part) if isinstance(part, cst.Call) else None
+    slot = facts.slots.of_name(value)
+    for part in [value, *facts.assigned(slot)]:
+        base = ex.receiver(part)
         while isinstance(base, cst.Call):  # `m.group(1).strip()`
             base = ex.receiver(base)
-        found.add(facts.slots.of(base) if base is not None else None)
+        found.add(facts.slots.of(base))
     tuples = (loop for loop in function.nodes_of(cst.For) if isinstance(loop.target, cst.Tuple))
     found.update(loop for loop in tuples if slot is not None and slot[2] in ex.target_names(loop.target))
     return found - {None}
@@ -140,8 +140,8 @@ def runs_chosen(facts: Facts, call: cst.Call, function: Scope) -> bool:
 
 
 def _is_picked(facts: Facts, func: cst.BaseExpression) -> bool:
-    slot = facts.slots.of(func) if isinstance(func, cst.Name) else None
-    picked = [func, *(facts.assigned(slot) if slot is not None else ())]
+    slot = facts.slots.of_name(func)
+    picked = [func, *facts.assigned(slot)]
     parts = (ex.inner(part) for value in picked for part in ex.alternatives(value))
     return any(
         isinstance(part, cst.Subscript) or (isinstance(part, cst.Call) and ex.called_name(part) in {"get", "getattr"})

@@ -9,12 +9,14 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
-from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import is_parameter
+from lint_rules.rules.ignored_json_error import outside
 from lint_rules.rules.ignored_json_error.parse_attempts import is_tried_otherwise
+from lint_rules.rules.ignored_json_error.uses import flows_on, is_tested, uses_after
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.walk import walk
@@ -25,7 +27,7 @@ from lint_rules.syntax.walk import walk
 def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
     """The neutral value that goes on in place of the failed one; None where there is none, or it is tested or shown."""
     if handling.ending is Ending.DROPS:
-        return _returned_after(anatomy, call, handling) or _emptied_after(anatomy, call, handling, function)
+        return _returned_after(anatomy, handling) or _emptied_after(anatomy, call, handling, function)
     if handling.ending is Ending.TELLS:
         made = _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling, function)
         made = made or _text_itself(anatomy, call, handling)
@@ -59,11 +61,11 @@ def _goes_on_at(
 def _goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling, name: str, instead: cst.BaseExpression) -> bool:
     """Whether what a handler puts into a name is handed on behind it, and no test tells it from what was parsed."""
     function = anatomy.module.scope_of[call].function
-    uses = handlers.uses_after(anatomy.module, name, handling.guard, function.node)
-    if any(handlers.is_tested(anatomy.module, use, instead) for use in uses):
+    uses = uses_after(anatomy.module, name, handling.guard, function.node)
+    if any(is_tested(anatomy.module, use, instead) for use in uses):
         return False
-    flowing = [use for use in uses if handlers.flows_on(anatomy.module, use)]
-    read = provenance.reads_reply(anatomy, call)
+    flowing = [use for use in uses if flows_on(anatomy.module, use)]
+    read = outside.reads_reply(anatomy, call)
     return any(read or not _is_sent_back(anatomy, use) for use in flowing)
 
 
@@ -150,12 +152,12 @@ def _text_itself(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.Ba
         return None
     names = {*_names(anatomy, call)}
     filled = (node for node in walk(handling.guard.body) if isinstance(node, cst.Assign) and call not in walk(node))
-    read = {n for each in filled if names & _read(each.value) for t in each.targets for n in ex.target_names(t.target)}
+    read = {
+        n for each in filled if names & names_in(each.value) for t in each.targets for n in ex.target_names(t.target)
+    }
     if target.value not in names | read or not _goes_on(anatomy, call, handling, target.value, line.value):
         return None
-    uses = handlers.uses_after(
-        anatomy.module, target.value, handling.guard, anatomy.module.scope_of[call].function.node
-    )
+    uses = uses_after(anatomy.module, target.value, handling.guard, anatomy.module.scope_of[call].function.node)
     return line.value if any(_is_worked_with(anatomy.module, use) for use in uses) else None
 
 
@@ -163,11 +165,7 @@ def _is_worked_with(module: SourceModule, use: cst.Name) -> bool:
     """Whether something comes of a call that gets a value, as such: what is told of an event, or shown, is no run."""
     given = module.parent[use]
     call = module.parent[given] if isinstance(given, cst.Arg) else None
-    return isinstance(call, cst.Call) and not module.is_statement(call) and handlers.flows_on(module, use)
-
-
-def _read(value: cst.BaseExpression) -> set[str]:
-    return {node.value for node in walk(value) if isinstance(node, cst.Name)}
+    return isinstance(call, cst.Call) and not module.is_statement(call) and flows_on(module, use)
 
 
 def _is_read_as_such(anatomy: Anatomy, keys: Collection[str]) -> bool:
@@ -185,7 +183,7 @@ def _is_asked_for(anatomy: Anatomy, keys: Collection[str]) -> bool:
     return any(ex.text(test.left) in keys for test in module.nodes_of(cst.Comparison))
 
 
-def _returned_after(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
+def _returned_after(anatomy: Anatomy, handling: Handling) -> cst.BaseExpression | None:
     """`try: return json.loads(x)` / `except: pass` / `return {}`: what comes right after takes the value's place."""
     if not any(isinstance(n, cst.Return) for n in walk(handling.guard.body)):
         return None
@@ -202,12 +200,12 @@ def _emptied_after(anatomy: Anatomy, call: cst.Call, handling: Handling, functio
     module, given = anatomy.module, call.args[0].value
     if not isinstance(given, cst.Name) or given.value not in _names(anatomy, call):
         return None
-    for use in handlers.uses_after(module, given.value, handling.guard, function.node):
+    for use in uses_after(module, given.value, handling.guard, function.node):
         branch = _if_no_instance(module, use)
         value = _only_set_to(branch.body, given.value) if branch is not None else None
         if branch is not None and value is not None:
-            later = handlers.uses_after(module, given.value, branch, function.node)
-            return value if any(handlers.flows_on(module, other) for other in later) else None
+            later = uses_after(module, given.value, branch, function.node)
+            return value if any(flows_on(module, other) for other in later) else None
     return None
 
 
@@ -259,8 +257,8 @@ def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     if isinstance(statement, (cst.Assign, cst.AnnAssign)):
         targets = ex.targets(statement)
         names = {name for target in targets for name in ex.target_names(target)}
-    for given in (node.value for node in function.nodes_of(cst.Return) if node.value is not None):
-        for whole in [e.value for e in given.elements] if isinstance(given, cst.Tuple) else [given]:
+    for given in function.returned:
+        for whole in ex.several(given):
             for part in (each for one in ex.alternatives(whole) for each in (one, *sources(one))):
                 if part is call or (isinstance(part, cst.Name) and part.value in names):
                     return True
@@ -303,7 +301,7 @@ def _reads(module: SourceModule, site: cst.Call) -> list[cst.Name]:
         return []
     function = module.scope_of[site].function.node
     names = ex.target_names(statement.targets[0].target)
-    return [use for name in names for use in handlers.uses_after(module, name, statement, function)]
+    return [use for name in names for use in uses_after(module, name, statement, function)]
 
 
 def _otherwise(module: SourceModule, value: cst.CSTNode) -> cst.BaseExpression | None:
@@ -357,7 +355,7 @@ def _is_unread(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     target, function = handling.target, anatomy.module.scope_of[call].function
     if handling.ending is not Ending.NEUTRAL or not isinstance(target, cst.Name):
         return False
-    return not handlers.uses_after(anatomy.module, target.value, handling.guard, function.node)
+    return not uses_after(anatomy.module, target.value, handling.guard, function.node)
 
 
 def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
@@ -475,7 +473,7 @@ def _put_to_use(anatomy: Anatomy, call: cst.Call) -> Iterator[cst.Name]:
     for use in module.scope_of[call].function.nodes:
         if isinstance(use, cst.Name) and use.value in names and not isinstance(module.parent[use], cst.AssignTarget):
             compared = any(isinstance(outer, cst.Comparison) for outer in module.ancestors(use))
-            if not compared and handlers.flows_on(module, use):
+            if not compared and flows_on(module, use):
                 yield use
 
 

@@ -247,11 +247,10 @@ class _Answer:
 
     def _name_taken(self, name: str) -> bool:
         function = self.anatomy.module.scope_of[self.line].function
-        return any(not self._is_handlers(node) for node in function.named(name))
-
-    def _is_handlers(self, node: cst.CSTNode) -> bool:
-        """Whether a name lives in an `except ... as name` of its own: a second one does it no harm."""
-        return any(isinstance(outer, cst.ExceptHandler) for outer in self.anatomy.module.ancestors(node))
+        named = function.named(name)
+        return any(
+            not self.anatomy.module.in_handler(node) for node in named
+        )  # a second `except ... as name` is no harm
 
 
 def _message(value: cst.BaseExpression) -> cst.BaseExpression | None:

@@ -12,9 +12,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
-from lint_rules.anatomy.rounds.error_ways import Way, way_inside, way_of_error
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.rules.ignored_json_error.error_ways import Way, way_inside, way_of_error
 from lint_rules.rules.ignored_json_error.model_json import written_by_model
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope

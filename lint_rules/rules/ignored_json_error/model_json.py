@@ -14,15 +14,16 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import without_calls
 from lint_rules.anatomy.messages.classes import body, class_names, made_class
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
-from lint_rules.rules.ignored_json_error import dispatch
+from lint_rules.rules.ignored_json_error import dispatch, outside
+from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.elements import counted
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept, once
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
@@ -98,9 +99,8 @@ def _gone_through(anatomy: Anatomy, call: cst.Call) -> list[cst.BaseExpression]:
 
 def _is_checked(anatomy: Anatomy, calls: cst.BaseExpression) -> bool:
     """`calls = checked(calls)`: whether a function of the project that parses what they say has given them back."""
-    slot = anatomy.facts.slots.of(calls)
-    made = anatomy.facts.assigned(slot) if slot is not None else []
-    runs = [body(anatomy, value) if isinstance(value, cst.Call) else None for value in made]
+    made = anatomy.facts.values_of(calls)
+    runs = [body(anatomy, value) for value in made]
     return bool(runs) and all(run is not None and run[1] in _parsing(run[0], run[0].module.top) for run in runs)
 
 
@@ -201,7 +201,7 @@ def _parses(anatomy: Anatomy, function: Scope) -> dict[Point, frozenset[Point]]:
     for call in function.nodes_of(cst.Call):
         if call.args and anatomy.facts.decoder(call) is not None:
             value = call.args[0].value
-            names = sorted({node.value for node in walk(value) if isinstance(node, cst.Name)})
+            names = sorted(names_in(value))
             for point in anatomy.points(function, [call]):
                 bound = tuple(frozenset(anatomy.reaching(function).at(point, name)) for name in names)
                 found.setdefault((ex.called_name(call), ex.source(value, 400), bound), set()).add(point)
@@ -210,7 +210,7 @@ def _parses(anatomy: Anatomy, function: Scope) -> dict[Point, frozenset[Point]]:
 
 def _bound_anew(anatomy: Anatomy, value: cst.BaseExpression, function: Scope) -> list[Point]:
     """Where what a value is read of is bound: another text, from there on."""
-    names = {node.value for node in walk(value) if isinstance(node, cst.Name)}
+    names = names_in(value)
     return [each.point for each in anatomy.reaching(function).definitions if each.name in names]
 
 
@@ -274,10 +274,10 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     They are read back from messages; or from calls, of which the class makes all with such arguments. What comes out
     of a reply is not.
     """
-    if provenance.reads_reply(anatomy, call):
+    if outside.reads_reply(anatomy, call):
         return False
     if isinstance(text := call.args[0].value, cst.Attribute):
-        own = _is_made_by_file(anatomy, text) or provenance.renders_the_past(anatomy, call, function)
+        own = _is_made_by_file(anatomy, text) or outside.renders_the_past(anatomy, call, function)
         return own and _is_made_encoded(anatomy, text)
     made = [
         (anatomy.module.scope_of[node].function.owner, _encodes(anatomy, parts["arguments"]))
@@ -287,7 +287,7 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     of_class = [encoded for owner, encoded in made if owner is not None and owner is function.owner]
     if of_class and all(of_class) and _is_read_by_key(anatomy, call.args[0].value):
         return True
-    return bool(made) and all(encoded for _, encoded in made) and provenance.renders_the_past(anatomy, call, function)
+    return bool(made) and all(encoded for _, encoded in made) and outside.renders_the_past(anatomy, call, function)
 
 
 def _is_made_by_file(anatomy: Anatomy, text: cst.Attribute) -> bool:
@@ -354,10 +354,10 @@ def is_rewritten(anatomy: Anatomy, call: cst.Call) -> bool:
     function, statement = anatomy.module.scope_of[call].function, anatomy.module.statement(call)
     if not isinstance(statement, cst.Assign) or anatomy.calls.reaches_llm(function):
         return False
-    if not provenance.is_looked_up(anatomy, call):
+    if not outside.is_looked_up(anatomy, call):
         return False
     names = [name for target in statement.targets for name in ex.target_names(target.target)]
-    uses = [use for name in names for use in handlers.uses_after(anatomy.module, name, statement, function.node)]
+    uses = [use for name in names for use in uses_after(anatomy.module, name, statement, function.node)]
     written = [use for use in uses if _is_encoded(anatomy, use)]
     edited = [use for use in uses if _is_stored_into(anatomy, use)]
     return bool(written and edited) and len(written) + len(edited) == len(uses)

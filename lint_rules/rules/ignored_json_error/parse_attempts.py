@@ -14,9 +14,11 @@ from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
-from lint_rules.rules.ignored_json_error import dispatch
+from lint_rules.rules.ignored_json_error import dispatch, outside
+from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import counted
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
@@ -34,7 +36,7 @@ def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: S
         _is_streaming(anatomy, call, function)
         or _is_probe(anatomy, call, handling, function)
         or (
-            provenance.renders_the_past(anatomy, call, function)
+            outside.renders_the_past(anatomy, call, function)
             and not dispatch.runs_chosen(anatomy.facts, call, function)
         )
     )
@@ -95,7 +97,7 @@ def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
 def _words(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
     """A string, or that of the pattern that a name stands for."""
     slot = anatomy.facts.slots.of(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
-    for value in [node, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
+    for value in [node, *anatomy.facts.assigned(slot)]:
         if isinstance(value, cst.Call) and ex.called_name(value) == "compile" and value.args:
             value = value.args[0].value
         said = ex.text(value) if isinstance(value, cst.BaseString) else None
@@ -152,15 +154,13 @@ def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop:
     """Whether an `if` between the block and the parse asks what the event is: it may be the one that ends the text."""
     events = set(ex.target_names(loop.target)) if isinstance(loop, cst.For) else set()
     for node in walk(loop.body):
-        if isinstance(node, cst.Assign) and any(
-            isinstance(n, cst.Name) and n.value in events for n in walk(node.value)
-        ):
+        if isinstance(node, cst.Assign) and mentions(events, node.value):
             events.update(name for target in node.targets for name in ex.target_names(target.target))
-    events -= {n.value for n in walk(call.args[0].value) if isinstance(n, cst.Name)}  # what the text is kept in
+    events -= names_in(call.args[0].value)  # what the text is kept in
     for node in anatomy.module.ancestors(call):
         if node is block:
             return False
-        if isinstance(node, cst.If) and any(isinstance(n, cst.Name) and n.value in events for n in walk(node.test)):
+        if isinstance(node, cst.If) and mentions(events, node.test):
             return True
     return False
 
@@ -194,7 +194,7 @@ def _is_parsed_again(anatomy: Anatomy, call: cst.Call) -> bool:
     loops = (n for n in module.ancestors(call) if isinstance(n, cst.For) and given in ex.target_names(n.target))
     loop = next(loops, None)
     name = (ex.dotted(counted(loop.iter)) or "").partition(".")[0] if loop is not None else ""
-    uses = handlers.uses_after(module, name, loop, function.node) if loop is not None and name else ()
+    uses = uses_after(module, name, loop, function.node) if loop is not None and name else ()
     return any(_is_parsed(anatomy, use, function) for use in uses)
 
 
@@ -203,7 +203,7 @@ def _is_parsed(anatomy: Anatomy, use: cst.Name, function: Scope) -> bool:
     for outer in anatomy.module.ancestors(use):
         if isinstance(outer, cst.For) and anatomy.module.inside(use, outer.iter):
             return _parses(anatomy, anatomy.module.nodes_inside(outer.body, function, cst.Call))
-        run = body(anatomy, outer) if isinstance(outer, cst.Call) else None
+        run = body(anatomy, outer)
         if run is not None:
             return _parses(run[0], run[1].nodes_of(cst.Call))
     return False
@@ -219,10 +219,7 @@ def _parses(anatomy: Anatomy, calls: Iterable[cst.CSTNode]) -> bool:
 def _varies(loop: cst.For, texts: list[cst.BaseExpression]) -> bool:
     """A loop over repairs: what is parsed is put together anew each time (`text + ending`)."""
     names = set(ex.target_names(loop.target))
-    return any(
-        isinstance(text, cst.BinaryOperation) and any(isinstance(n, cst.Name) and n.value in names for n in walk(text))
-        for text in texts
-    )
+    return any(isinstance(text, cst.BinaryOperation) and mentions(names, text) for text in texts)
 
 
 def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) -> bool:
@@ -231,20 +228,16 @@ def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) ->
     slot = anatomy.facts.slots.of(target)
     if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
         return True
-    return (
-        isinstance(target, cst.Name)
-        and statement.value is not call
-        and any(isinstance(n, cst.Name) and n.value == target.value for n in walk(statement.value))
-    )
+    return isinstance(target, cst.Name) and statement.value is not call and mentions({target.value}, statement.value)
 
 
 def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """`x = json.loads(x)` before `tool(**x)`: the text that an error leaves in the name is used as a dict, untested."""
     module, given, statement = anatomy.module, call.args[0].value, anatomy.module.statement(call)
-    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    targets = ex.assigned(statement)
     if not isinstance(given, cst.Name) or given.value not in {name for t in targets for name in ex.target_names(t)}:
         return False
-    uses = handlers.uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)
+    uses = uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)
     if any(ex.called_name(outer) == "isinstance" for use in uses for outer in _calls_with(module, use)):
         return False
     return any(_is_used_as_dict(module, use) for use in uses)
@@ -274,5 +267,5 @@ def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     if not isinstance(given, cst.Name) or not _falls_through(handling):
         return False
     function = anatomy.module.scope_of[call].function
-    uses = handlers.uses_after(anatomy.module, given.value, handling.guard, function.node)
+    uses = uses_after(anatomy.module, given.value, handling.guard, function.node)
     return any(not handlers.shown_only(anatomy.module, use) for use in uses)

@@ -91,10 +91,10 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.call_parts import Part
 from lint_rules.anatomy.guards.guards import Guard
-from lint_rules.anatomy.guards.outcomes import is_of_text
 from lint_rules.anatomy.guards.signatures import Made
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.json_string_comparison.fixes import repair
+from lint_rules.rules.json_string_comparison.texts import is_of_text
 from lint_rules.syntax import expressions as ex
 
 _HELP = "compare the parsed arguments, or their text from `json.dumps(..., sort_keys=True)`"
@@ -123,15 +123,10 @@ def _unsorted(anatomy: Anatomy, guard: Guard) -> list[Made]:
         made
         for side in (guard.key, guard.kept)
         for made in side.of(Part.DUMPED)
-        if made.maker is not None and not _is_last_resort(anatomy, made.maker)
+        if made.maker is not None and not anatomy.module.in_handler(made.maker)
     ]
     written = [] if guard.parts & {Part.VALUES, Part.SORTED, Part.EITHER} else guard.key.of(Part.TEXT)
     return [*dumped, *written]
-
-
-def _is_last_resort(anatomy: Anatomy, maker: cst.CSTNode) -> bool:
-    """In an `except`: text of arguments that could not be sorted, or not parsed."""
-    return any(isinstance(outer, cst.ExceptHandler) for outer in anatomy.module.ancestors(maker))
 
 
 def _place(anatomy: Anatomy, guard: Guard, made: Made) -> cst.CSTNode:

@@ -9,6 +9,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -85,7 +86,7 @@ def _names_read(anatomy: Anatomy, node: cst.CSTNode, loop: Loop, outer: Scope) -
         assigned = [n for n in outer.function.nodes if isinstance(n, (cst.Assign, cst.AnnAssign, cst.For))]
         for inside in [n for n in assigned if module.inside(n, loop.body)]:
             value = inside.iter if isinstance(inside, cst.For) else inside.value
-            if value is not None and any(isinstance(part, cst.Name) and part.value in bound for part in walk(value)):
+            if value is not None and mentions(bound, value):
                 targets = ex.targets(inside)
                 bound.update(name for target in targets for name in ex.target_names(target))
     found: dict[str, None] = {}

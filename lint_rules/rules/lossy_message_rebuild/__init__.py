@@ -82,10 +82,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.pieces import overwritten_calls
-from lint_rules.anatomy.messages.recast import unlinked
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.lossy_message_rebuild.overwritten import overwritten_calls
 from lint_rules.rules.lossy_message_rebuild.stripped import silenced, stripped_calls, stripped_results
+from lint_rules.rules.lossy_message_rebuild.unlinked import unlinked
 
 _HARM = {
     "arguments": "the model reads that it asked for nothing, and asks again",

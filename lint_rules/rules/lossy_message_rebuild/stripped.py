@@ -16,6 +16,7 @@ from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -219,7 +220,7 @@ def _calls_in(anatomy: Anatomy, calls: cst.BaseExpression) -> cst.CSTNode | None
 def _is_stored_before(anatomy: Anatomy, node: cst.CSTNode, function: Scope, shows: cst.CSTNode) -> bool:
     """Whether an assistant's text is stored by itself since there is the reply that has the calls."""
     said = [s.node for s in anatomy.transcript.stored(function) if s.role == "assistant" and s.calls is None]
-    names = {part.value for part in walk(shows) if isinstance(part, cst.Name)}
+    names = names_in(shows)
     loops = (outer for outer in anatomy.module.ancestors(node) if isinstance(outer, cst.For))
     taken = (loop for loop in loops if not names.isdisjoint(ex.target_names(loop.target)))
     begun = anatomy.points(function, (*anatomy.calls.llm_calls[function], *taken))
@@ -240,7 +241,7 @@ def _says_something(anatomy: Anatomy, shows: cst.CSTNode) -> bool:
 def _sets_content(anatomy: Anatomy, node: cst.CSTNode) -> bool:
     """Whether the content is set later, on a message that is named."""
     statement = anatomy.module.statement(node)
-    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    targets = ex.assigned(statement)
     slots = {anatomy.facts.slots.of(target) for target in targets}
     for other in anatomy.module.nodes_of(cst.Assign, cst.AugAssign):
         pairs = (ex.member(target) for target in ex.targets(other))

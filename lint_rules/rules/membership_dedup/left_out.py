@@ -51,7 +51,7 @@ def _taken_out(anatomy: Anatomy) -> Iterator[LeftOut]:
     for picked in anatomy.module.nodes_of(cst.ListComp):
         over, outer = picked.for_in, anatomy.module.parent[picked]
         question = _question(over.ifs[0].test) if len(over.ifs) == 1 else None
-        targets = ex.targets(outer) if isinstance(outer, (cst.Assign, cst.AnnAssign)) else []
+        targets = ex.assigned(outer)
         if question is None or not question.is_new or [ex.source(each) for each in targets] != [ex.source(over.iter)]:
             continue
         same = {ex.source(each) for each in (over.target, picked.elt, question.asked)}
@@ -237,8 +237,7 @@ def _parts_of_key(anatomy: Anatomy, key: cst.BaseExpression) -> set[tuple[Slot, 
             if pair is not None and slot is not None and Kind.MESSAGE in anatomy.facts.of(slot):
                 found.add((slot, pair[1]))
             elif isinstance(part, cst.Name) and not isinstance(value, cst.Name):
-                named = anatomy.facts.slots.of(part)
-                for given in anatomy.facts.assigned(named) if named is not None else ():
+                for given in anatomy.facts.values_of(part):
                     inner = ex.member(given)
                     base = anatomy.facts.slots.of(inner[0]) if inner is not None else None
                     if inner is not None and base is not None and Kind.MESSAGE in anatomy.facts.of(base):

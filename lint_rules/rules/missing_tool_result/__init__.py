@@ -136,8 +136,12 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.finding import Related
-from lint_rules.obligations.failing import Failing
-from lint_rules.obligations.open_calls import (
+from lint_rules.obligations.open_ends import REFUSED
+from lint_rules.obligations.waiting import Taken
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.missing_tool_result.failing import Failing
+from lint_rules.rules.missing_tool_result.fixes import repair
+from lint_rules.rules.missing_tool_result.open_calls import (
     Unkept,
     asked_too_early,
     chosen,
@@ -146,10 +150,6 @@ from lint_rules.obligations.open_calls import (
     unkept_results,
     unsent,
 )
-from lint_rules.obligations.open_ends import REFUSED
-from lint_rules.obligations.waiting import Taken
-from lint_rules.rules.draft import Draft, Note
-from lint_rules.rules.missing_tool_result.fixes import repair
 from lint_rules.rules.missing_tool_result.sessions import Sessions
 from lint_rules.rules.missing_tool_result.unlinked_answers import unlinked_answers
 from lint_rules.rules.missing_tool_result.unparsed_calls import unparsed_left_open

@@ -14,9 +14,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import is_answer
-from lint_rules.obligations.unanswered import Escape
 from lint_rules.obligations.waiting import Taken
 from lint_rules.repairs.edits import Edits, Fix, block_of, line_of, of_the_file
+from lint_rules.rules.missing_tool_result.escapes import Escape
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -116,7 +116,7 @@ def _made(anatomy: Anatomy, taken: Taken, value: cst.Dict, jump: cst.CSTNode) ->
         if key in _KEPT and isinstance(element, cst.DictElement):
             given = element.value
             if ex.text(given) is None:
-                if not _is_known_id(anatomy, taken, given, jump):
+                if not _is_known_id(taken, given, jump):
                     return None
                 answered = True
             elements.append(cst.DictElement(element.key, given))
@@ -126,7 +126,7 @@ def _made(anatomy: Anatomy, taken: Taken, value: cst.Dict, jump: cst.CSTNode) ->
     return cst.Dict(elements) if answered and said else None
 
 
-def _is_known_id(anatomy: Anatomy, taken: Taken, given: cst.BaseExpression, jump: cst.CSTNode) -> bool:
+def _is_known_id(taken: Taken, given: cst.BaseExpression, jump: cst.CSTNode) -> bool:
     """Whether the id can be read at the jump: off the call itself, or by a name that every way there has bound."""
     if not taken.hand.is_id(given):
         return False

@@ -15,8 +15,8 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.told import GROWERS, ToldByReply
 from lint_rules.anatomy.program.handlers import shown_only
 from lint_rules.anatomy.values.slots import Slot, is_parameter
-from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
+from lint_rules.rules.missing_tool_result.afterwards import Afterwards
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -42,7 +42,7 @@ class Held:
         return self.made[0].statement
 
 
-def held_back(answers: Answers, ends: OpenEnds) -> Iterator[Held]:
+def held_back(answers: Answers, ends: Afterwards) -> Iterator[Held]:
     """The lists of a function in which answers wait to be stored."""
     filled: dict[Slot, list[Point]] = {}
     for point in ends.graph.points if answers.made.get(ends.function) else ():
@@ -56,7 +56,7 @@ def held_back(answers: Answers, ends: OpenEnds) -> Iterator[Held]:
             yield Held(points, slot, _region(answers, ends, points, moved, told, slot[2]), told)
 
 
-def _filled(ends: OpenEnds, point: Point) -> Iterator[Slot]:
+def _filled(ends: Afterwards, point: Point) -> Iterator[Slot]:
     """The lists that a statement makes, or appends to."""
     node, slots = point.statement, ends.anatomy.facts.slots
     value = ex.inner(node.value) if isinstance(node, cst.Expr) else None
@@ -73,7 +73,7 @@ def _filled(ends: OpenEnds, point: Point) -> Iterator[Slot]:
             yield slot
 
 
-def _moved(ends: OpenEnds, slot: Slot, histories: Container[Slot | None]) -> set[Point]:
+def _moved(ends: Afterwards, slot: Slot, histories: Container[Slot | None]) -> set[Point]:
     """The points that hand a list on; none where none of them stores it in a history."""
     anatomy, module = ends.anatomy, ends.anatomy.module
     read = [
@@ -90,7 +90,7 @@ def _moved(ends: OpenEnds, slot: Slot, histories: Container[Slot | None]) -> set
     return points if not points.isdisjoint(anatomy.points(ends.function, stored)) else set()
 
 
-def _is_looked_over(ends: OpenEnds, loop: cst.CSTNode) -> bool:
+def _is_looked_over(ends: Afterwards, loop: cst.CSTNode) -> bool:
     """Whether a loop only reads parts of what it goes through: `for result in results: show(result["name"])`."""
     return isinstance(loop, cst.For) and bool(ends.anatomy.facts.parts_read(loop.target))
 
@@ -99,7 +99,7 @@ def _is_grown(outer: cst.CSTNode) -> bool:
     return isinstance(outer, cst.Attribute) and outer.attr.value in GROWERS
 
 
-def _settled(ends: OpenEnds, made: list[Point]) -> dict[str, bool]:
+def _settled(ends: Afterwards, made: list[Point]) -> dict[str, bool]:
     """What was tested before each of some points, and cannot change in the function: of attributes set elsewhere."""
     module, facts = ends.anatomy.module, ends.anatomy.facts
 
@@ -107,7 +107,7 @@ def _settled(ends: OpenEnds, made: list[Point]) -> dict[str, bool]:
         for outer, holds in conditions.passed(module, point.statement or ends.function.node, ends.function.node):
             test = outer.test if not isinstance(outer.test, cst.UnaryOperation) else outer.test.expression
             slot = facts.slots.of(test) if isinstance(test, (cst.Name, cst.Attribute)) else None
-            values = facts.assigned(slot) if slot is not None else ()
+            values = facts.assigned(slot)
             if slot is not None and not any(module.scope_of[value].function is ends.function for value in values):
                 yield ex.source(test), holds is (test is outer.test)
 
@@ -117,7 +117,7 @@ def _settled(ends: OpenEnds, made: list[Point]) -> dict[str, bool]:
 
 def _region(
     answers: Answers,
-    ends: OpenEnds,
+    ends: Afterwards,
     made: list[Point],
     moved: set[Point],
     told: ToldByReply,

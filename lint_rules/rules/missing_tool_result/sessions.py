@@ -12,20 +12,24 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
-from lint_rules.anatomy.calls.sessions import goes_on_with
+from lint_rules.anatomy.calls.sessions import is_asked_in_session
 from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.limits import counts_rounds
 from lint_rules.anatomy.rounds.offers import may_call_tools
-from lint_rules.anatomy.turns.lasting import loop_around
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.obligations.failing import Fault
-from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
+from lint_rules.obligations.open_ends import BROKEN, REFUSED
+from lint_rules.rules.missing_tool_result.afterwards import Afterwards
+from lint_rules.rules.missing_tool_result.failing import Fault
 from lint_rules.rules.missing_tool_result.takers import takers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
+
+_GOES_ON = "previous_response_id"
+"""The keyword of a request that goes on from another. Source: OpenAI, Responses API."""
 
 
 @record
@@ -65,7 +69,7 @@ class Sessions:
             how = self._goes_on(slot, handlers, asks, bringing) or self._taken_outside(call, point, slot)
             if how is not None:
                 yield LeftOpen(call, how, fails=True)
-            loop = loop_around(self._anatomy, call)
+            loop = self._anatomy.module.loop_around(call, own=True)
             if isinstance(loop, cst.For) and counts_rounds(loop.iter) and self._may_ask_for_more(call):
                 ends = [t for head in self._graph.at(loop) for t, kind in head.successors if kind == "false"]
                 how = self._goes_on(slot, ends, asks, bringing)
@@ -101,7 +105,7 @@ class Sessions:
                 if kind != "exception" and not closed and target not in seen:
                     seen.add(target)
                     queue.append(target)
-        open_ends = OpenEnds(self._anatomy, self._answers, self._function)
+        open_ends = Afterwards(self._anatomy, self._answers, self._function)
         return BROKEN if ends and open_ends.outlives(slot, self._function, surely=True) else None
 
     def _renews(self, point: Point, slot: Slot) -> bool:
@@ -145,7 +149,7 @@ class Sessions:
                 found.update(slots.of(target) for target in ex.targets(statement))
             elif isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
                 base = ex.receiver(statement.value)
-                found.add(slots.of(base) if base is not None else None)
+                found.add(slots.of(base))
         return found - {None}
 
     def _at(self, call: cst.Call) -> list[Point]:
@@ -153,3 +157,42 @@ class Sessions:
 
     def _call_at(self, point: Point) -> cst.Call:
         return next(call for call, _ in self._asked if point in self._at(call))
+
+
+def goes_on_with(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.Call, Slot]]:
+    """The requests of a function that go on with such a conversation: each with the place of the chat, or of the id."""
+    slots = anatomy.facts.slots
+    for call in anatomy.calls.llm_calls.get(function, ()):
+        base = ex.receiver(call)
+        slot = slots.of(base) if base is not None and is_asked_in_session(anatomy, call) else None
+        if slot is not None:
+            yield call, slot
+    for site in anatomy.calls.calls[function]:
+        for kept in _kept_ids(anatomy, site.callee):
+            seen = anatomy.transcript.seen_from(site.node, kept)
+            if seen is not None:
+                yield site.node, seen
+
+
+def _kept_ids(anatomy: Anatomy, function: Scope) -> set[Slot]:
+    """Where a function that asks keeps the id of the reply from which its next request goes on."""
+    if not anatomy.calls.llm_calls.get(function):
+        return set()
+    slots = anatomy.facts.slots
+    kept: set[Slot | None] = set()
+    for node in function.nodes_of(cst.Assign):
+        pair = ex.member(node.value)
+        if pair is not None and pair[1] == "id" and Kind.REPLY in anatomy.facts.kinds(pair[0]):
+            kept.update(slots.of(target) for target in ex.targets(node))
+    sent = {slots.of(value) for value in _sent_ids(function)} if kept else set()
+    return {slot for slot in kept & sent if slot is not None}
+
+
+def _sent_ids(function: Scope) -> Iterator[cst.BaseExpression]:
+    for node in function.nodes_of(cst.Call, cst.Dict):
+        value = {**ex.made_of(node), **(ex.keywords(node) if isinstance(node, cst.Call) else {})}.get(_GOES_ON)
+        if value is not None:
+            yield value
+    for assign in function.nodes_of(cst.Assign):
+        if any((pair := ex.member(target)) is not None and pair[1] == _GOES_ON for target in ex.targets(assign)):
+            yield assign.value

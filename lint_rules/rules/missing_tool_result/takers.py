@@ -18,13 +18,14 @@ from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.finding import Related
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.failing import Fault
-from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
+from lint_rules.obligations.open_ends import BROKEN, REFUSED
+from lint_rules.rules.missing_tool_result.afterwards import Afterwards
+from lint_rules.rules.missing_tool_result.failing import Fault
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
 
@@ -188,7 +189,7 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
     if Lasting(anatomy).ends_with_each_run(function):
         return False
     sites = anatomy.calls.sites[function]
-    if any(site.caller.kind != "module" or _is_in_loop(anatomy.module, site.node) for site in sites):
+    if any(site.caller.kind != "module" or anatomy.module.loop_around(site.node) is not None for site in sites):
         return False
     again = Again(anatomy, function)
     given = {anatomy.facts.slots.parameter(function, param.name.value) for param in parameters(function)[1:]}
@@ -216,10 +217,6 @@ def _asked(anatomy: Anatomy, stored: Stored) -> list[cst.BaseExpression]:
     return []
 
 
-def _is_in_loop(module: SourceModule, node: cst.CSTNode) -> bool:
-    return any(isinstance(outer, (cst.For, cst.While)) for outer in module.ancestors(node))
-
-
 class _Caller:
     """A function that runs the failing one at `site`, and knows its histories as `slots`."""
 
@@ -230,7 +227,7 @@ class _Caller:
         self.anatomy = anatomy
         self.site = site
         self.function = site.caller
-        self.ends = OpenEnds(anatomy, answers, site.caller)
+        self.ends = Afterwards(anatomy, answers, site.caller)
         self.ends.histories |= set(slots)
         self.graph = self.ends.graph
         self.points = self.graph.enclosing(site.node, anatomy.module.parent)
@@ -244,8 +241,7 @@ class _Caller:
 
     def goes_on(self, start: Point) -> str | None:
         """How the conversation goes on from a handler: with the history as it is."""
-        owner = ex.receiver(self.site.node)
-        holder = self.anatomy.facts.slots.of(owner) if owner is not None else None
+        holder = self.anatomy.facts.slots.of(ex.receiver(self.site.node))
         roots = {root_object(slot) for slot in (*self.slots, *([holder] if holder is not None else []))}
         other = Again(self.anatomy, self.function).renewed(roots, grown=False)
         queue, seen, ends = [start], {start}, False

@@ -8,8 +8,8 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import parameters
-from lint_rules.syntax.walk import walk
 
 _LINKS = frozenset({"tool_name", "tool_call_id"})
 _NAME = "tool_name"
@@ -22,6 +22,6 @@ def unlinked_answers(anatomy: Anatomy) -> Iterator[cst.Call]:
             continue
         if _LINKS.isdisjoint(arg.keyword.value for arg in node.args if arg.keyword is not None):
             own = {param.name.value for param in parameters(anatomy.module.scope_of[node].function)}
-            names = {inside.value for inside in walk(node) if isinstance(inside, cst.Name)}
+            names = names_in(node)
             if _NAME in own & names:
                 yield node

@@ -57,6 +57,6 @@ def _asks_for_open(anatomy: Anatomy, loop: cst.For | cst.CompFor, around: cst.CS
 
 def _is_answer(anatomy: Anatomy, call: cst.Call) -> bool:
     """A `ToolMessage` of LangChain with the id of a call."""
-    full = anatomy.module.imports.resolve(ex.dotted(call.func) or "")
+    full = anatomy.module.full_name(call.func)
     ours = full.startswith("langchain") and full.endswith(".ToolMessage")
     return ours and ex.argument(call, "tool_call_id") is not None

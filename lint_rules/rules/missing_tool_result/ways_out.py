@@ -25,19 +25,19 @@ from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
-from lint_rules.obligations.unanswered import Escape, Region
-from lint_rules.obligations.waiting import (
-    Asked,
-    Taken,
+from lint_rules.obligations.unanswered import Region
+from lint_rules.obligations.waiting import Asked, Taken, stored_calls
+from lint_rules.rules.missing_tool_result.afterwards import Afterwards
+from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes
+from lint_rules.rules.missing_tool_result.failing import Failing, Fault
+from lint_rules.rules.missing_tool_result.held_back import Held, held_back
+from lint_rules.rules.missing_tool_result.taken import (
     calls_as_arguments,
     calls_handed_on,
     calls_in_loops,
     calls_run,
-    stored_calls,
 )
-from lint_rules.rules.missing_tool_result.held_back import Held, held_back
 from lint_rules.rules.missing_tool_result.takers import Taker, takers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Kind as Edge
@@ -83,7 +83,7 @@ class WaysOut:
         self.function = function
         self._failing = failing
         self._is_stopped = False
-        self.ends = OpenEnds(anatomy, answers, function)
+        self.ends = Afterwards(anatomy, answers, function)
 
     def loops(self) -> Iterator[Taken]:
         for taken in calls_in_loops(self.anatomy, self.answers, self.function, self.ends):
@@ -112,7 +112,7 @@ class WaysOut:
         """Ways on which answers are left behind in a list of their own."""
         for held in self.held:
             stored = self.ends.is_stored_before(held.made)
-            for escape in held.region.escapes():
+            for escape in Escapes(held.region).all():
                 how = self.ends.go_on(escape.exit, flags=escape.flags, stored=stored)
                 if how is not None and escape.handler is None:
                     yield held, WayOut(escape, how)
@@ -124,7 +124,7 @@ class WaysOut:
 
     def skipped(self, taken: Taken) -> Iterator[WayOut]:
         """Ways on which the call in hand is passed over."""
-        for escape in taken.region.escapes():
+        for escape in Escapes(taken.region).all():
             how = self._after(taken, escape)
             if how is not None and not self._is_owned(escape):
                 yield WayOut(escape, how)
@@ -133,7 +133,7 @@ class WaysOut:
         """Ways on which the loop is left while there are calls behind the one in hand."""
         if taken.loop is None or self.one_at_a_time:
             return
-        for escape in taken.region.leavings(self.ends.takes_back, lambda: self._are_answered_singly):
+        for escape in Escapes(taken.region).leavings(self.ends.takes_back, lambda: self._are_answered_singly):
             if escape.test is None or self._picks_one(taken, escape):
                 continue
             stored = self.ends.is_stored_before(taken.headers)
@@ -258,7 +258,7 @@ class WaysOut:
     def as_arguments(self) -> Iterator[tuple[Taken, Escape]]:
         """Ways on which a function that gets one call, and answers it, does not."""
         for taken in calls_as_arguments(self.anatomy, self.answers, self.function, self.ends):
-            for escape in taken.region.escapes():
+            for escape in Escapes(taken.region).all():
                 if escape.handler is None and not _gives_something(escape):
                     yield taken, escape
 
@@ -273,7 +273,7 @@ class WaysOut:
     def dropped(self) -> Iterator[tuple[cst.CSTNode, WayOut]]:
         """Ways on which a message that may hold calls is stored, and nobody looks whether it does; with the store."""
         for asked in self._asked:
-            for escape in asked.region.escapes():
+            for escape in Escapes(asked.region).all():
                 if escape.test is None or escape.handler is not None or self._ends_without_tools(escape.test):
                     continue
                 parts = list(asked.told.undecided(escape.test))
@@ -333,7 +333,7 @@ class WaysOut:
                 continue
             for target, kind in point.successors:
                 if kind == ("true" if outcome else "false") and target not in region.settling:
-                    known = flags | region.flags_beside(target.statement)
+                    known = flags | Escapes(region).flags_beside(target.statement)
                     how = self.ends.go_on(target, region.settling, flags=known, surely=True, into=into)
                     if how is not None:
                         yield self._asks_for_that(target, flags) or node.test, how
@@ -374,7 +374,7 @@ class WaysOut:
         return not self.ends.stores and any(map(self._stores_before, self.anatomy.calls.sites[self.function]))
 
     def _stores_before(self, site: CallSite) -> bool:
-        ends = OpenEnds(self.anatomy, self.answers, site.caller)
+        ends = Afterwards(self.anatomy, self.answers, site.caller)
         return bool(ends.stores) and ends.is_stored_before(self.anatomy.points(site.caller, [site.node]))
 
     def _after(self, taken: Taken, escape: Escape) -> str | None:
@@ -413,7 +413,7 @@ class WaysOut:
         `ended`: it has ended before its time, and one that asks what it gives, and then no more, may have learned that.
         """
         for site in filter(self._stores_before, self.anatomy.calls.sites[self.function]):
-            ends = OpenEnds(self.anatomy, self.answers, site.caller)
+            ends = Afterwards(self.anatomy, self.answers, site.caller)
             points = self.anatomy.points(site.caller, [site.node])
             if ended and self._may_end(site, ends):
                 continue

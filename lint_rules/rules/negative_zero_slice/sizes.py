@@ -127,11 +127,11 @@ class Sizes:
             return None
         if param.default is None:
             return Zero(param, f"is a parameter, and `{name}=0` asks for none")
-        if ex.dotted(param.default) == "None" and self._only_none_is_tested(name, at, function):
+        if ex.dotted(param.default) == "None" and self._only_none_is_tested(name, function):
             return Zero(param, f"is a parameter that only `None` switches off, and `{name}=0` asks for none")
         return None
 
-    def _only_none_is_tested(self, name: str, at: cst.CSTNode, function: Scope) -> bool:
+    def _only_none_is_tested(self, name: str, function: Scope) -> bool:
         return any(
             isinstance(node, cst.Comparison)
             and ex.dotted(node.left) == name

@@ -114,12 +114,13 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Proof
-from lint_rules.anatomy.messages.groups import in_group
+from lint_rules.anatomy.messages.groups import groups
 from lint_rules.anatomy.values.slots import describe, is_parameter
 from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.rules.orphaned_tool_result.made_up_ids import made_up_ids
 from lint_rules.rules.orphaned_tool_result.taken_back import taken_back
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
 
 _HELP = (
     "move the cut to the next user message, so that a call and its results go together, or drop the results at the"
@@ -185,3 +186,18 @@ def _draft(trim: Trim, holds: Proof) -> Draft:
     if trim.proof.node is not holds.node:
         notes.append(shown(trim.proof, f"`{name}` is {trim.proof.reason}"))
     return Draft(trim.node, message, _HELP, beside(trim.node, notes))
+
+
+def in_group(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """Whether an expression is a part of such a list, or what such a part is made of."""
+    statement = anatomy.module.statement(node)
+    bound = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else []
+    slots = {anatomy.facts.slots.of(target) for target in bound} - {None}
+    for group in groups(anatomy):
+        if anatomy.module.inside(node, group.node):
+            return True
+        if slots & {
+            anatomy.facts.slots.of(n) for part in group.parts for n in walk(part.node) if isinstance(n, cst.Name)
+        }:
+            return True
+    return False

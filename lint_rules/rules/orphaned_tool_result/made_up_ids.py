@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_ids import IDS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import is_parameter
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -39,7 +39,7 @@ def _is_id(anatomy: Anatomy, node: cst.CSTNode) -> bool:
     pair = ex.member(node)
     if pair is not None:
         return pair[1] in IDS and Kind.CALL in anatomy.facts.kinds(pair[0])
-    slot = anatomy.facts.slots.of(node) if type(node) is cst.Name else None
+    slot = anatomy.facts.slots.of_name(node)
     if slot is None or not is_parameter(slot):
         return False
     given = (anatomy.facts.slots.bindings(site.node, slot[1]) for site in anatomy.calls.sites[slot[1]])

@@ -15,7 +15,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
-from lint_rules.anatomy.turns.storage import guards
+from lint_rules.anatomy.turns.store_guards import guards
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -300,7 +300,7 @@ class Overlaps:
 
     def _public_entry(self, start: Start, turn: Turn, reach: Reach) -> Overlap | None:
         """A method that others call at any time, beside a background turn that comes by the clock."""
-        if turn.slot[0] != "attr" or not self._by_the_clock(start, turn):
+        if turn.slot[0] != "attr" or not self._by_the_clock(start):
             return None
         for method in turn.slot[1].methods.values():
             if method in reach or not self.races.is_public(method) or self.races.is_setup(method):
@@ -314,7 +314,7 @@ class Overlaps:
                     return self._two(start, turn, second, name_of(method), method.name)
         return None
 
-    def _by_the_clock(self, start: Start, turn: Turn) -> bool:
+    def _by_the_clock(self, start: Start) -> bool:
         """A timer, or a loop with a pause in it that runs the turn."""
         if isinstance(start.node, cst.Call) and ex.called_name(start.node) in _TIMERS:
             return True

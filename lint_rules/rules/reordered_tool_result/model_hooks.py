@@ -26,12 +26,12 @@ def stored_behind_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Call, Scope]]:
 def _is_hook(anatomy: Anatomy, function: Scope) -> bool:
     for decorator in decorators(function):
         named = decorator.func if isinstance(decorator, cst.Call) else decorator
-        full = anatomy.module.imports.resolve(ex.dotted(named) or "")
+        full = anatomy.module.full_name(named)
         if full.startswith("langchain") and full.endswith(".after_model"):
             return True
     node = function.owner.node if function.name in _HOOKS and function.owner is not None else None
     for base in ex.bases(node) if node is not None else ():
-        full = anatomy.module.imports.resolve(ex.dotted(base) or "")
+        full = anatomy.module.full_name(base)
         if full.startswith("langchain") and full.endswith(".AgentMiddleware"):
             return True
     return False
@@ -44,7 +44,7 @@ def _returned(anatomy: Anatomy, function: Scope, depth: int) -> Iterator[cst.Cal
         if not isinstance(node, cst.Return) or node.value is None:
             continue
         for value in ex.alternatives(node.value):
-            callee = anatomy.facts.slots.callee(value) if isinstance(value, cst.Call) else None
+            callee = anatomy.facts.slots.callee(value)
             if callee is not None and depth < _DEEPEST:
                 yield from _returned(anatomy, callee, depth + 1)
             items = ex.dict_items(value)

@@ -15,9 +15,8 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
-from lint_rules.obligations.open_calls import runs_in
 from lint_rules.obligations.open_ends import OpenEnds
-from lint_rules.obligations.waiting import call_headers, stored_calls
+from lint_rules.obligations.waiting import loops, runs_in, stored_calls
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
@@ -132,7 +131,7 @@ class Order:
         slots, made = self.anatomy.facts.slots, reply.write.value if reply.write is not None else None
         names = {slots.of(node) for node in walk(made) if isinstance(node, cst.Name)} if made is not None else set()
         for node in self.anatomy.module.nodes_inside(loop.body, self.function, cst.Assign, cst.AugAssign, cst.Call):
-            base = ex.receiver(node) if isinstance(node, cst.Call) else None
+            base = ex.receiver(node)
             places = [base] if isinstance(node, cst.Call) else ex.targets(node)  # type: ignore[arg-type]
             if any(place is not None and slots.of(place) in names for place in places):
                 yield node
@@ -284,3 +283,9 @@ def _keeps_no_order(stored: Stored) -> bool:
 def _of_ollama(stored: Stored) -> bool:
     """A message with pictures in Ollama's form: that API takes messages in any order."""
     return stored.message is not None and "images" in ex.dict_items(stored.message.node)
+
+
+def call_headers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, list[Point]]]:
+    """The loops over the calls of a reply, with their points in the graph."""
+    for node, _ in loops(anatomy, function):
+        yield node, anatomy.flow(function).at(node)

@@ -12,10 +12,11 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import Proof
-from lint_rules.anatomy.messages.role_chains import RoleChain, iterated, mentions_role, role_chains, roles_tested
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.rules.role_dropped_by_filter.role_chains import RoleChain, mentions_role, role_chains, roles_tested
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import iterated
 from lint_rules.syntax.module import parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk_scope
@@ -87,8 +88,7 @@ def _grown(anatomy: Anatomy, region: cst.CSTNode) -> dict[Slot, list[cst.BaseExp
     found: dict[Slot, list[cst.BaseExpression]] = {}
     for node in walk_scope(region):
         if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "extend", "insert"} and node.args:
-            base = ex.receiver(node)
-            slot = anatomy.facts.slots.of(base) if base is not None else None
+            slot = anatomy.facts.slots.of(ex.receiver(node))
             if slot is not None:
                 found.setdefault(slot, []).append(node.args[-1].value)
     return found
@@ -140,8 +140,7 @@ def _iterated(anatomy: Anatomy, chain: RoleChain) -> Slot | None:
     if ex.slice_of(node) is not None and isinstance(node, cst.Subscript):
         node = node.value
     if isinstance(node, cst.Name):
-        slot = anatomy.facts.slots.of(node)
-        values = anatomy.facts.assigned(slot) if slot is not None else []
+        values = anatomy.facts.values_of(node)
         if len(values) == 1 and isinstance(values[0], cst.Subscript) and ex.slice_of(values[0]) is not None:
             node = values[0].value
     return anatomy.facts.slots.of(node)

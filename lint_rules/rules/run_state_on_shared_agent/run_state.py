@@ -17,13 +17,14 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.classes import FoundClass, classes_of
 from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.turns.races import run_apart
 from lint_rules.anatomy.turns.reply_places import bound_values
-from lint_rules.anatomy.turns.rewrites import run_apart
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -153,7 +154,7 @@ class RunStates:
         base: cst.BaseExpression = target.value
         while isinstance(base, cst.Attribute):
             base = base.value
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+        slot = self.facts.slots.of_name(base)
         if slot is None or slot[0] != "var":
             return False
         own = self.module.self_name(function)
@@ -263,7 +264,7 @@ class RunStates:
         queue: list[cst.CSTNode] = [value] if names else []
         seen = set[str]()
         for here in queue:
-            new = {part.value for part in walk(here) if type(part) is cst.Name} - seen
+            new = names_in(here) - seen
             if not names.isdisjoint(new):
                 return True
             seen |= new
@@ -383,7 +384,7 @@ class RunStates:
 
     def _waits_in(self, node: cst.CSTNode, wait: cst.CSTNode, slot: Slot) -> bool:
         """Whether a call stores something and goes on to wait: `await self.answer(text)`."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         if callee is None or not self.module.inside(node, wait):
             return False
         writes = [n for n in callee.nodes_of(cst.Assign, cst.AnnAssign) if self._writes(n, slot)]
@@ -404,7 +405,7 @@ class RunStates:
             if self.anatomy.leads(function, [wait], [node]) and not any(self._writes(w, slot) for w in between):
                 return read
         call = ex.inner(wait.expression) if isinstance(wait, cst.Await) else wait
-        callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = self.facts.slots.callee(call)
         if isinstance(call, cst.Call):
             run = [*(self.anatomy.tools if self.asks(call) else ()), *self._called_back(call)]
             found = next(filter(None, (self._read_by(function, slot) for function in run)), None)
@@ -419,12 +420,11 @@ class RunStates:
 
     def _called_back(self, call: cst.Call) -> Iterator[Scope]:
         """The functions that a call may run because they were handed to it, to its object, or to what made that."""
-        base = ex.receiver(call)
-        place = self.facts.slots.of(base) if base is not None else None
-        made = self.facts.assigned(place) if place is not None else []
+        place = self.facts.slots.of(ex.receiver(call))
+        made = self.facts.assigned(place)
         for function, references in self.anatomy.calls.references.items():
             for outer in (self.module.parent[self.module.parent[node]] for node in references):
-                to = ex.receiver(outer) if isinstance(outer, cst.Call) else None
+                to = ex.receiver(outer)
                 known = to is not None and place is not None and self.facts.slots.of(to) == place
                 if outer is call or known or any(outer is value for value in made):
                     yield function
@@ -438,7 +438,7 @@ class RunStates:
 
     def _read_in_call(self, node: cst.CSTNode, slot: Slot) -> cst.CSTNode | None:
         """Where what a call runs reads a place."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        callee = self.facts.slots.callee(node)
         return self._read_by(callee, slot) if callee is not None else None
 
     def _reads(self, node: cst.CSTNode, slot: Slot) -> bool:
@@ -471,7 +471,7 @@ def _globals_set(anatomy: Anatomy, setter: Scope) -> Iterator[Slot | None]:
     if any(node.value is not None for node in setter.nodes_of(cst.Return)):
         return
     for node in setter.nodes_of(cst.Assign):
-        if any(isinstance(n, cst.Name) and n.value in given for n in walk(node.value)):
+        if mentions(given, node.value):
             slots = (anatomy.facts.slots.of(ex.owner(target)) for target in ex.targets(node))
             yield from (slot for slot in slots if slot is not None and slot[:2] == ("var", anatomy.module.top))
 
@@ -491,7 +491,7 @@ def _read_of_what_is_set(cls: Scope, method: Scope) -> cst.CSTNode | None:
             return None
         if isinstance(statement, cst.Assign) and isinstance(target := statement.targets[0].target, cst.Attribute):
             if isinstance(target.value, cst.Name) and target.value.value == own:
-                if any(isinstance(n, cst.Name) and n.value in given for n in walk(statement.value)):
+                if mentions(given, statement.value):
                     names.add(target.attr.value)
     for other in cls.methods.values():
         if other is method or other.name == "__init__":

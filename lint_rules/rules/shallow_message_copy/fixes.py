@@ -12,8 +12,8 @@ from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.repairs.imports import Reference, reference
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import SourceModule
-from lint_rules.syntax.walk import walk
 
 _Edit = tuple[cst.CSTNode, cst.CSTNode]
 _CONVERTERS = frozenset({"list", "dict", "tuple", "sorted", "deque"})
@@ -69,20 +69,16 @@ def _goes_anywhere(module: SourceModule, copy: Copy) -> bool:
     if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
         return True
     targets = ex.targets(statement)
-    names = {n.value for target in targets for n in walk(target) if isinstance(n, cst.Name)}
+    names = names_in(*targets)
     if not all(isinstance(target, (cst.Name, cst.Tuple, cst.List)) for target in targets):
         return True
     for node in copy.function.nodes:
-        if isinstance(node, (cst.For, cst.CompFor)) and not names.isdisjoint(_names(node.iter)):
+        if isinstance(node, (cst.For, cst.CompFor)) and not names.isdisjoint(names_in(node.iter)):
             names.update(ex.target_names(node.target))
         elif isinstance(node, cst.Assign) and (path_of(node.value) or ("",))[0] in names:
             names.update(name for target in node.targets for name in ex.target_names(target.target))
     uses = (n for n in copy.function.nodes if isinstance(n, cst.Name) and n.value in names)
     return any(_is_handed_over(module, use, names) for use in uses)
-
-
-def _names(node: cst.CSTNode) -> set[str]:
-    return {inside.value for inside in walk(node) if isinstance(inside, cst.Name)}
 
 
 def _is_handed_over(module: SourceModule, use: cst.CSTNode, names: set[str]) -> bool:
@@ -159,7 +155,7 @@ class _Deepening:
 
     def _each(self, source: cst.BaseExpression) -> cst.ListComp:
         """`[deepcopy(message) for message in source]`."""
-        element = next(cst.Name(name) for name in ("message", "part", "each") if name not in _names(source))
+        element = next(cst.Name(name) for name in ("message", "part", "each") if name not in names_in(source))
         return cst.ListComp(self._deep(element), cst.CompFor(element, source))
 
     def _is_a(self, kind: str, source: cst.BaseExpression) -> bool:
@@ -169,7 +165,7 @@ class _Deepening:
         if kind == "dict" and (self._is_read_by_keys(source) or "[dict" in self._annotation_of_list(source).lower()):
             return True
         slot = self.anatomy.facts.slots.of(source) if isinstance(source, (cst.Name, cst.Attribute)) else None
-        values = self.anatomy.facts.assigned(slot) if slot is not None else []
+        values = self.anatomy.facts.assigned(slot)
         return bool(values) and all(type(value) in _DISPLAYS.get(kind, ()) for value in values)
 
     def _is_read_by_keys(self, source: cst.BaseExpression) -> bool:

@@ -21,7 +21,6 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk
 
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.Equal, cst.NotEqual)
-_LOOPS = (cst.For, cst.While)
 _TIDYING = frozenset({"strip", "lower", "casefold", "upper"})
 
 
@@ -77,7 +76,7 @@ class GuardStates:
     def _is_own(self, call: cst.Call, function: Scope) -> bool:
         """A call on an object that the function has made: `guard = Guard()` for each turn."""
         base = ex.receiver(call)
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+        slot = self.facts.slots.of_name(base)
         if slot is None or slot[0] != "var" or slot[1] is not function:
             return False
         return any(isinstance(value, cst.Call) for value in self.facts.assigned(slot))
@@ -97,13 +96,8 @@ class GuardStates:
         served = self.graph.servings
         sites = self.graph.sites[function]
         return (not sites and bool(served)) or any(
-            site.caller in served or self._is_looped(site.node) for site in sites
+            site.caller in served or self.module.loop_around(site.node, own=True) is not None for site in sites
         )
-
-    def _is_looped(self, node: cst.CSTNode) -> bool:
-        around = self.module.scope_of[node].function.node
-        loops = (outer for outer in self.module.ancestors(node) if isinstance(outer, _LOOPS))
-        return any(self.module.inside(loop, around) for loop in loops)
 
     def _is_made_for_each_run(self, cls: Scope) -> bool:
         """`Agent(...).run(task)`, or a local `agent = Agent(...)`, and nothing else in this file."""
@@ -156,7 +150,7 @@ class GuardStates:
         """Whether the other outcome sets it back: of one round, either the one or the other runs. Not a day's quota."""
         function = self.module.scope_of[counted].function
         flow, parent = self.anatomy.flow(function), self.module.parent
-        heads = {point for node in function.nodes if isinstance(node, _LOOPS) for point in flow.at(node)}
+        heads = {point for node in function.nodes if isinstance(node, (cst.For, cst.While)) for point in flow.at(node)}
         here = flow.enclosing(counted, parent)
         for node in self._assigned(slot):
             if ex.integer(node.value) in {0, 1} and self.module.scope_of[node].function is function:

@@ -83,7 +83,7 @@ class _SchemaCopies(Copies):
             given = ex.positional(here)
             through = ex.called_name(here).lstrip("_").startswith(_THROUGH)
             return through and bool(given) and depth < _DEEPEST and self.is_kept(given[-1], since, depth + 1)
-        slot = self.facts.slots.of(here) if isinstance(here, cst.Name) else None
+        slot = self.facts.slots.of_name(here)
         if slot is None or slot[0] != "var" or depth >= _DEEPEST:
             return False
         if slot[1] is not self.function:

@@ -124,8 +124,7 @@ def _signals(anatomy: Anatomy, function: Scope) -> Iterator[cst.Call]:
 
 def _is_event(anatomy: Anatomy, base: cst.BaseExpression) -> bool:
     """Whether a value is an event of threads or tasks: made by `Event()`, here or in the class."""
-    slot = anatomy.facts.slots.of(base)
-    values = anatomy.facts.assigned(slot) if slot is not None else []
+    values = anatomy.facts.values_of(base)
     return any(isinstance(value, cst.Call) and ex.called_name(value) == "Event" for value in values)
 
 

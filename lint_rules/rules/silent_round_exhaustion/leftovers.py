@@ -21,6 +21,7 @@ from lint_rules.anatomy.rounds.slices import FILLERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -189,7 +190,7 @@ class Leftovers:
         read = (each for value in (part, *inside) for each in ex.alternatives(value) if ex.member(each) is not None)
         if any(shows_calls(self.facts, each) for each in read):
             return True
-        values = self.facts.assigned(slot) if slot is not None else []
+        values = self.facts.assigned(slot)
         ended = [
             v for v in values if self.loop.node.orelse is not None and self.module.inside(v, self.loop.node.orelse)
         ]
@@ -209,7 +210,7 @@ class Leftovers:
         }
 
     def _set_inside(self, slot: Slot | None) -> list[cst.BaseExpression]:
-        values = self.facts.assigned(slot) if slot is not None else []
+        values = self.facts.assigned(slot)
         return [value for value in values if self.module.inside(value, self.loop.node.body)]
 
     # -- still empty ------------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ class Leftovers:
     def _is_first_value(self, part: cst.BaseExpression) -> bool:
         """A name that is empty before the loop, or holds what stands there for an empty answer, too, and that is set in
         the loop only where that is left."""
-        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        slot = self.slots.of_name(part)
         if slot is None:
             return False
         values = [v for v in self.facts.assigned(slot) if self.module.scope_of[v].function is slot[1]]
@@ -260,7 +261,7 @@ class Leftovers:
         if self.limits.exits.leads_out(value):
             return True
         block = self.module.parent.get(self.module.parent[self.module.statement(value)])
-        tested = {n.value for n in walk(self.loop.node.test) if isinstance(n, cst.Name)} if isinstance(
+        tested = names_in(self.loop.node.test) if isinstance(
             self.loop.node, cst.While
         ) else set[str]()  # fmt: skip
         flags = (n for n in walk(block) if isinstance(n, cst.Assign)) if isinstance(block, cst.IndentedBlock) else ()
@@ -293,7 +294,7 @@ class Leftovers:
 
     def _is_last_reply(self, part: cst.BaseExpression) -> bool:
         """A whole reply that each round sets, and of which every caller, all in this file, reads the text alone."""
-        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        slot = self.slots.of_name(part)
         sites = self.anatomy.calls.sites[self.loop.function] if slot is not None and self.leaves_without_calls else []
         return self._is_said_on(slot) and bool(sites) and all(self._reads_text(site.node) for site in sites)
 
@@ -301,7 +302,7 @@ class Leftovers:
         """Whether what a call gives is bound to a name of which the text is read, and no calls, nor is it handed on."""
         bound = self.module.awaiting(call)
         target = ex.targets(bound)[0] if isinstance(bound, cst.Assign) else None
-        slot = self.slots.of(target) if isinstance(target, cst.Name) else None
+        slot = self.slots.of_name(target)
         names = [name for name in self.facts.names.get(slot, ()) if name is not target] if slot is not None else []
         later = [name for name in names if self.module.before(call, name) and not self.module.inside(name, call)]
         around = [self.module.parent[name] for name in later]
@@ -316,7 +317,7 @@ class Leftovers:
     def _is_unread(self, outer: cst.CSTNode) -> bool:
         """Whether a name stands where a function of this file gets it that asks nothing of the calls of a reply."""
         call = self.module.parent.get(outer) if isinstance(outer, cst.Arg) else None
-        callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = self.slots.callee(call)
         nodes = callee.nodes if callee is not None else []
         asks = (reads_calls(self.facts, node) for node in nodes if isinstance(node, cst.BaseExpression))
         return callee is not None and not any(asks)
@@ -350,7 +351,7 @@ class Leftovers:
 
     def _is_text_of_rounds(self, part: cst.BaseExpression) -> bool:
         """A name that gets, or grows by, what the model says beside its calls: rounds set it that go on."""
-        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        slot = self.slots.of_name(part)
         if slot is None or slot[:2] != ("var", self.loop.function) or not self.leaves_without_calls:
             return False
         if slot not in self._texts:
@@ -387,7 +388,7 @@ class Leftovers:
             for node in read:
                 if node not in of_calls and any(kind in self.facts.kinds(node) for kind in kinds):
                     return True
-                slot = self.slots.of(node) if isinstance(node, cst.Name) else None
+                slot = self.slots.of_name(node)
                 if slot is not None and slot not in seen:
                     seen.add(slot)
                     queue += self._set_inside(slot)
@@ -405,7 +406,7 @@ class Leftovers:
     def _is_filled(self, part: cst.BaseExpression) -> bool:
         """`state["findings"]`, `list(found)`: of a container from before the loop that rounds hand to their tools."""
         root = _root(part)
-        slot = self.slots.of(root) if root is not None else None
+        slot = self.slots.of(root)
         if slot is None or root is None or slot[:2] != ("var", self.loop.function):
             return False
         before = [v for v in self.facts.assigned(slot) if not self.module.inside(v, self.loop.node.body)]

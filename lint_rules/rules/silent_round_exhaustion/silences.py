@@ -21,6 +21,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.silent_round_exhaustion.leftovers import Leftover, Leftovers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -195,7 +196,7 @@ class _Way:
         """
         function = self.loop.function
         given = (node for node in function.nodes_of(cst.Return) if not is_neutral(node.value))
-        if not self._is_unread and not all(self._is_in_handler(node) for node in given):
+        if not self._is_unread and not all(self.module.in_handler(node) for node in given):
             return
         if not self.leftovers.leaves_without_calls or not all(_only_logs(test) for test, _ in self.limits.counted()):
             return
@@ -245,16 +246,13 @@ class _Way:
             isinstance(part, cst.Yield) or (isinstance(part, cst.Call) and not _is_quiet(part)) for part in parts
         )
 
-    def _is_in_handler(self, node: cst.CSTNode) -> bool:
-        return any(isinstance(outer, cst.ExceptHandler) for outer in self.module.ancestors(node))
-
     def _may_ask_how_it_ended(self, branch: cst.If | cst.ExceptHandler) -> bool:
         """Whether something behind the loop may hang on what its rounds have done, not on what was there before."""
         if self.module.inside(self.loop.node, branch):
             return False
         if not isinstance(branch, cst.If):
             return True
-        read = {node.value for node in walk(branch.test) if isinstance(node, cst.Name)}
+        read = names_in(branch.test)
         asks = any(isinstance(node, cst.Call) for node in walk(branch.test))
         return asks or self.module.self_name(self.loop.function) in read or any(map(self._is_touched, read))
 
@@ -296,7 +294,7 @@ class _Way:
         target = ex.targets(bound)[0]
         if isinstance(target, (cst.Tuple, cst.List)):
             return bound
-        slot = self.slots.of(target) if isinstance(target, cst.Name) else None
+        slot = self.slots.of_name(target)
         for name in self.anatomy.facts.names.get(slot, ()) if slot is not None else ():
             parent = self.module.parent[name]
             if _takes_part(parent, name) and isinstance(name, cst.Name):

@@ -68,7 +68,7 @@ def _content(store: cst.CSTNode) -> cst.List | None:
 def _can_wait(anatomy: Anatomy, loop: cst.For, store: cst.Call, content: cst.List) -> bool:
     """Whether nobody reads or grows the history in the loop, and the end of the loop is always reached."""
     history = ex.receiver(store)
-    slot = anatomy.facts.slots.of(history) if history is not None else None
+    slot = anatomy.facts.slots.of(history)
     if slot is None:
         return False
     for node in walk(loop.body):

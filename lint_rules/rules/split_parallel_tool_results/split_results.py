@@ -83,8 +83,8 @@ def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpressio
 
 
 def _assigned(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:
-    slot = anatomy.facts.slots.of(value) if type(value) is cst.Name else None
-    return anatomy.facts.assigned(slot) if slot is not None else []
+    slot = anatomy.facts.slots.of_name(value)
+    return anatomy.facts.assigned(slot)
 
 
 def _given_back(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -171,7 +171,7 @@ class _Move:
             return False
         if not isinstance(node, cst.Call):
             return True
-        full = self.module.imports.resolve(ex.dotted(node.func) or "")
+        full = self.module.full_name(node.func)
         if isinstance(node.func, cst.Attribute) and self.anatomy.facts.slots.callee(node) is None:
             return full in _PURE or node.func.attr.value in _PURE_METHODS
         return full in _PURE

@@ -34,7 +34,7 @@ class Sending:
             holding = [value for value in sent if _refers(value, paths)]
             if path[0] == "self" and len(path) > 1 and self._sent_by_method(call, path):
                 return call
-            if holding and not self._adds_something(call, holding, paths):
+            if holding and not self._adds_something(holding, paths):
                 return call
         return None
 
@@ -63,7 +63,7 @@ class Sending:
             return False
         return any(_refers(arg.value, {path}) for asked in self.anatomy.calls.llm_calls[callee] for arg in asked.args)
 
-    def _adds_something(self, call: cst.Call, holding: list[cst.BaseExpression], paths: set[Path]) -> bool:
+    def _adds_something(self, holding: list[cst.BaseExpression], paths: set[Path]) -> bool:
         """`before + added`, `[*base, question]`: what comes with the snapshot may well change from round to round."""
         for value in holding:
             for node in walk(value):
@@ -88,7 +88,7 @@ class Sending:
                 if isinstance(node, cst.Assign) and self.anatomy.module.inside(node, self.loop.body):
                     target = path_of(node.targets[0].target)
                     if target is not None and _refers(node.value, found) and target not in found:
-                        if not self._adds_something(cst.Call(cst.Name("view")), [node.value], found):
+                        if not self._adds_something([node.value], found):
                             found.add(target)
         return found
 

@@ -232,7 +232,7 @@ class _Finder:
             sends = Sending(where, callee, loop).of(path)
             if sends is None:
                 continue
-            grows = self._grows_meanwhile(call, where, callee, loop, made[0], given)
+            grows = self._grows_meanwhile(where, callee, loop, made[0], given)
             if grows is not None:
                 return Stale(
                     call, ex.source(value, 40), ex.source(made[2], 40), made[1], loop, sends, grows, where, True
@@ -241,7 +241,6 @@ class _Finder:
 
     def _grows_meanwhile(
         self,
-        call: cst.Call,
         where: Anatomy,
         callee: Scope,
         loop: Loop,

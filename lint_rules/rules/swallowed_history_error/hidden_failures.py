@@ -11,14 +11,16 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
-from lint_rules.anatomy.turns.begun_anew import as_made, is_begun_anew
+from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
+from lint_rules.rules.swallowed_history_error.first_values import as_made
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk, walk_scope
@@ -142,7 +144,7 @@ def _is_kept_besides(storing: Storing, guard: cst.Try, transfer: Transfer) -> bo
 def _is_looked_over(anatomy: Anatomy, transfer: Transfer) -> bool:
     """Whether a loop over many stores reads only parts of each that are no history: titles, for a list of talks."""
     statement, facts = anatomy.module.statement(transfer.node), anatomy.facts
-    named = {node.value for node in walk(transfer.node) if isinstance(node, cst.Name)}
+    named = names_in(transfer.node)
     loops = (outer for outer in anatomy.module.ancestors(transfer.node) if isinstance(outer, cst.For))
     if not any(named.intersection(ex.target_names(loop.target)) for loop in loops):
         return False
@@ -264,7 +266,7 @@ def _places(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None,
 
 def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cst.Try) -> cst.CSTNode | None:
     """Where what the handler has emptied is written to a store: after it in the function, or anywhere by attribute."""
-    slot = anatomy.facts.slots.of(target) if target is not None else None
+    slot = anatomy.facts.slots.of(target)
     function = anatomy.module.scope_of[guard].function
     if slot is None or function.kind == "class":
         return None
@@ -297,9 +299,7 @@ def _is_set_aside(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler) 
     saves = {save.node for save in storage.saves(function)}
     for call in nodes_below(handler.body, cst.Call):
         if call not in saves and not handlers.is_logging(call):
-            base = ex.receiver(call)
-            given = [*(arg.value for arg in call.args), *([base] if base is not None else [])]
-            if any(storage.form(value, function) in read for value in given):
+            if any(storage.form(value, function) in read for value in ex.handed(call)):
                 return True
     return False
 
@@ -347,12 +347,12 @@ def _saved_again(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
 
 def _comes_from(anatomy: Anatomy, load: cst.BaseExpression, reader: Scope, guard: cst.Try) -> bool:
     """Whether a load is that of a `try`, or runs the function it stands in."""
-    callee = anatomy.facts.slots.callee(load) if isinstance(load, cst.Call) else None
+    callee = anatomy.facts.slots.callee(load)
     return anatomy.module.inside(load, guard.body) or (callee is not None and reader in anatomy.calls.reachable(callee))
 
 
 def _overwrites(anatomy: Anatomy, call: cst.Call) -> bool:
-    full = anatomy.module.imports.resolve(ex.dotted(call.func) or "")
+    full = anatomy.module.full_name(call.func)
     return full in {"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"} or ex.called_name(call) in {
         "write_text", "write", "write_bytes",
     }  # fmt: skip

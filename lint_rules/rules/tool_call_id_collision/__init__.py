@@ -78,10 +78,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls import call_ids, picks, pieces
+from lint_rules.anatomy.calls import picks
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.tool_call_id_collision import call_ids, pieces
 from lint_rules.rules.tool_call_id_collision.fixes import repair
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk

@@ -66,7 +66,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.uses import may_run
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending
 from lint_rules.anatomy.values.identity import Identity
@@ -136,7 +136,7 @@ def _may_raise(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, fir
     if not names <= _BEFORE:
         return True
     called = {ex.called_name(node) for node in walk_scope(guard.body) if isinstance(node, cst.Call)}
-    callee = anatomy.facts.slots.callee(first.node) if isinstance(first.node, cst.Call) else None
+    callee = anatomy.facts.slots.callee(first.node)
     if "RuntimeError" not in names or "get_running_loop" in called or callee is None:
         return False
     running = [call for function in anatomy.calls.may_run(callee) for call in function.nodes_of(cst.Call)]
@@ -235,13 +235,10 @@ def _turns(anatomy: Anatomy) -> Iterator[Draft]:
             yield Draft(retrying, _AGAIN.format(name=function.name), _HELP_TURN, (note,))
 
 
-def _turns_in(anatomy: Anatomy, body: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.CSTNode, Anatomy]]:
+def _turns_in(anatomy: Anatomy, block: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.CSTNode, Anatomy]]:
     """The calls in a block that run a turn of their own, each with where it stores a result, and in which file."""
-    for call in (node for node in walk_scope(body) if isinstance(node, cst.Call)):
-        callee = anatomy.facts.slots.callee(call)
-        there, run = (
-            (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call, asking=True) or (None, None)
-        )
+    for call in (node for node in walk_scope(block) if isinstance(node, cst.Call)):
+        there, run = body(anatomy, call, asking=True) or (None, None)
         ran = _run_anew(there, run) if there is not None and run is not None else None
         if there is not None and ran is not None:
             yield call, ran, there

@@ -13,6 +13,7 @@ from lint_rules.anatomy.calls.uses import may_run
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
@@ -23,7 +24,7 @@ _OTHER = re.compile(
     r"|normal|valid|display|show|count|extract|save|store|merge",
     re.IGNORECASE,
 )
-_IDENTITIES = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "name", "type", "index"})
+_IDENTITIES = IDS | {"name", "type", "index"}
 _MAPS = frozenset({"map", "starmap", "imap"})
 
 

@@ -124,7 +124,6 @@ from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.races import Races
-from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Related
 from lint_rules.rules.draft import Draft, Note, beside, started
@@ -133,6 +132,7 @@ from lint_rules.rules.unlocked_history_append.cursors import Cursor, cursors
 from lint_rules.rules.unlocked_history_append.fixes import repair
 from lint_rules.rules.unlocked_history_append.new_lock import new_lock
 from lint_rules.rules.unlocked_history_append.resets import Reset, resets_beside, stores_emptied
+from lint_rules.rules.unlocked_history_append.rewrites import Rewrite, rewrites
 from lint_rules.rules.unlocked_history_append.unlocked import LOSING, Bare, NoLock, OutsideCall, Unlocked, unlocked
 from lint_rules.syntax.module import Scope
 

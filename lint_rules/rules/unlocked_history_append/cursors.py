@@ -8,9 +8,9 @@ import libcst as cst
 
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.races import Races
-from lint_rules.anatomy.turns.rewrites import in_threads, one_lock, run_apart
+from lint_rules.anatomy.turns.races import Races, run_apart
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.rules.unlocked_history_append.rewrites import in_threads, one_lock
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record

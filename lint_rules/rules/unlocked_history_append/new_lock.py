@@ -180,7 +180,7 @@ class _Regions:
 
     def _runs(self, call: cst.CSTNode) -> Scope | None:
         """The function that a call runs, where that writes the history; not what it only starts."""
-        callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = self.slots.callee(call)
         if callee is None or callee not in self.writing or call.func in self.started:  # type: ignore[attr-defined]
             return None
         return callee

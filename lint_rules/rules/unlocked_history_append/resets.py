@@ -13,13 +13,14 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, methods_elsewhere
-from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, pops_last, resets, takes_last
+from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, resets
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.turns import Turn, are_answered
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, is_parameter, root_object, whole_of
+from lint_rules.rules.unlocked_history_append.unlocked import pops_last, takes_last
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
@@ -174,11 +175,11 @@ class _Beside:
         if isinstance(node, cst.Call):
             callee = slots.callee(node)
             inner = [part for part in callee.nodes if isinstance(part, cst.Call)] if callee is not None else []
-            named = self.anatomy.module.imports.resolve(ex.dotted(node.func) or "")
+            named = self.anatomy.module.full_name(node.func)
             if named.startswith(("time.", "datetime.")):
                 return True
             return depth < _DEEPEST and any(self._asks_time(part, depth + 1) for part in inner)
-        slot = slots.of(node) if isinstance(node, cst.Name) else None
+        slot = slots.of_name(node)
         made = self.anatomy.facts.assigned(slot) if slot is not None and depth < _DEEPEST else []
         return any(self._asks_time(part, depth + 1) for value in made for part in walk(value))
 
@@ -231,7 +232,7 @@ def _looks_again(anatomy: Anatomy, turn: Turn, depth: int = 0) -> bool:
 def _is_looked_up(anatomy: Anatomy, turn: Turn, node: cst.CSTNode) -> bool:
     if not anatomy.leads(turn.function, turn.asks, [node]) or node in turn.asks:
         return False
-    base = ex.receiver(node) if isinstance(node, cst.Call) else None
+    base = ex.receiver(node)
     given = [arg.value for arg in node.args] if isinstance(node, cst.Call) else []
     slots = [anatomy.facts.slots.of(value) for value in (*given, *([base] if base is not None else []))]
     held = (slot for slot in slots if slot is not None and slot[0] == "var" and slot[1] is turn.function)
@@ -257,7 +258,7 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
     known = {write.node for writes in anatomy.writes.by_slot.values() for write in writes}
     for call in anatomy.module.nodes_of(cst.Call):  # of an object of another file, too
         base = ex.receiver(call) if pops_last(call) and call not in known else None
-        place = anatomy.facts.slots.of(base) if base is not None else None
+        place = anatomy.facts.slots.of(base)
         if place is not None and anatomy.aliases.of(place) == slot:
             yield call, anatomy.module.scope_of[call].function, True, True
     registry = slot[1] if slot[0] == "item" else None
@@ -266,7 +267,7 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
             target = node.target.value if isinstance(node.target, cst.Subscript) else None
         else:
             target = ex.receiver(node) if ex.called_name(node) in _REMOVERS else None
-        place = anatomy.facts.slots.of(target) if target is not None else None
+        place = anatomy.facts.slots.of(target)
         if place is not None and anatomy.aliases.of(place) == registry and root_object(registry)[0] in {"attr", "var"}:
             yield node, anatomy.module.scope_of[node].function, False, False
 

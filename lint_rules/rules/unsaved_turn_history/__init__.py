@@ -170,7 +170,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.run_results import Replaced, replaced_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.rules.draft import Draft, Note, beside
@@ -182,6 +181,7 @@ from lint_rules.rules.unsaved_turn_history.handover import Unhanded, unhanded_tu
 from lint_rules.rules.unsaved_turn_history.late_runs import LateRun, late_runs
 from lint_rules.rules.unsaved_turn_history.late_saves import LateReturn, LateSave, late_returns, late_saves
 from lint_rules.rules.unsaved_turn_history.repeated_requests import RepeatedRequest, repeated_requests
+from lint_rules.rules.unsaved_turn_history.replaced import Replaced, replaced_histories
 from lint_rules.rules.unsaved_turn_history.unawaited import Unrun, unrun_stores
 from lint_rules.rules.unsaved_turn_history.untracked import Untracked, untracked_growths
 from lint_rules.syntax import expressions as ex
@@ -260,7 +260,7 @@ def _detached(found: Detached) -> Draft:
 
 def _named(stored: Stored, slot: Slot) -> str:
     """The history as the program writes it: `self.state.messages`."""
-    base = ex.receiver(stored.node) if isinstance(stored.node, cst.Call) else None
+    base = ex.receiver(stored.node)
     here = stored.write is not None and stored.write.node is stored.node
     return ex.source(base, 40) if here and base is not None else describe(slot)
 
@@ -375,7 +375,7 @@ def _unseen(found: Untracked) -> Draft:
 
 def _digest(anatomy: Anatomy, found: Digest) -> Draft:
     history, (there, empty) = describe(found.history), found.empty
-    fails = any(isinstance(outer, cst.ExceptHandler) for outer in there.module.ancestors(empty))
+    fails = there.module.in_handler(empty)
     message = (
         f"the messages of `{history}` give way here to what `{ex.source(found.request.func, 40)}` makes of them:"
         f" where it {'fails' if fails else 'gives nothing'}, they are lost all the same"

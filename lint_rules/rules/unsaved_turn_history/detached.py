@@ -20,6 +20,7 @@ from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
@@ -190,7 +191,7 @@ class _Finder:
         """The dict of which a definition takes a list, or a new one, and into which this file never puts any."""
         for part in ex.alternatives(bound.value) if bound.kind == "assign" and bound.value is not None else ():
             base = ex.receiver(part) if isinstance(part, cst.Call) and ex.called_name(part) == "get" else None
-            slot = self.slots.of(base) if base is not None else None
+            slot = self.slots.of(base)
             if slot is None or not (slot[0] == "attr" or slot[:2] == ("var", self.anatomy.module.top)):
                 continue
             defaults = [*ex.positional(part)[1:], *list(ex.alternatives(bound.value))[1:]]  # type: ignore[arg-type]
@@ -317,14 +318,10 @@ class _Finder:
         base = ex.receiver(node)
         if not self.anatomy.keeps(node) or (base is not None and self.slots.of(base) in {one.slot for one in lost}):
             return False
-        said = {
-            part.value
-            for one in lost
-            if one.message is not None and one.message.content is not None
-            for part in walk(one.message.content)
-            if isinstance(part, cst.Name)
-        }
-        return any(isinstance(part, cst.Name) and part.value in said for arg in node.args for part in walk(arg.value))
+        said = names_in(
+            *(one.message.content for one in lost if one.message is not None and one.message.content is not None)
+        )
+        return mentions(said, *(arg.value for arg in node.args))
 
 
 def _is_empty_dict(value: cst.BaseExpression) -> bool:

@@ -18,7 +18,7 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, hol
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import COPYING, sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
-from lint_rules.obligations.error_answers import ErrorAnswers, made_with
+from lint_rules.obligations.error_texts import ErrorTexts, made_with
 from lint_rules.rules.unsaved_turn_history.how_sent import how_sent
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -84,7 +84,7 @@ class _Search:
         self.anatomy = anatomy
         self.slots = anatomy.facts.slots
         self.lasting = Lasting(anatomy)
-        self.errors = ErrorAnswers(anatomy)
+        self.errors = ErrorTexts(anatomy)
 
     def of(self, function: Scope, request: cst.Call, ways: list[_Way]) -> Iterator[Digest]:
         names = _derived(self.anatomy, function, request)
@@ -265,7 +265,7 @@ class _Search:
         """`talk.shrink(digest)`: by a method, maybe of another file."""
         found, base = body(self.anatomy, call), ex.receiver(call)
         there, callee = found or (self.anatomy, None)
-        owner = self.slots.of(base) if base is not None else None
+        owner = self.slots.of(base)
         for write in there.writes.by_function[callee] if callee is not None else ():
             place = owner if there is not self.anatomy else self.anatomy.aliases.of(write.slot)
             if write.kind in {"rebind", "replace"} and write.slot[0] == "attr" and place is not None:
@@ -327,7 +327,7 @@ class _Search:
             )
             nothing = (d for d in bound if d.value is not None and _is_constant(d.value))
             yield from ((there, d.value) for d in nothing if d.value and _stays(there, function, request, d, at))
-        for text in ErrorAnswers(there).left(function, request):
+        for text in ErrorTexts(there).left(function, request):
             if not _says_again(text.anatomy, text.function, text.request, text.text):
                 yield text.anatomy, text.node
         for call in function.nodes_of(cst.Call):
@@ -519,9 +519,9 @@ def _is_rest(way: _Way) -> bool:
 def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: int = 0) -> Iterator[_Part]:
     """What a list is put together of, in order: elements, and other lists as what is starred."""
     value = ex.inner(value)
-    slot = there.facts.slots.of(value) if isinstance(value, cst.Name) else None
+    slot = there.facts.slots.of_name(value)
     bound = bound_values(there, function, value.value) if isinstance(value, cst.Name) else []
-    made = [each for each in (there.facts.assigned(slot) if slot is not None else []) if each in bound]
+    made = [each for each in (there.facts.assigned(slot)) if each in bound]
     if isinstance(value, cst.List):
         for element in value.elements:
             if isinstance(element, cst.StarredElement):

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.turns.lasting import loop_around
 from lint_rules.anatomy.turns.storage import Load, Save
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -52,7 +51,7 @@ def _lost(anatomy: Anatomy, function: Scope, clear: cst.Call, saves: list[Save])
         return None
     for save in saves:
         load = _loaded_before(anatomy, function, clear, save)
-        in_steps = loop_around(anatomy, save.node) is not loop_around(anatomy, clear)
+        in_steps = anatomy.module.loop_around(save.node, own=True) is not anatomy.module.loop_around(clear, own=True)
         if load is not None and in_steps and not _is_kept(anatomy, function, load, clear, saves):
             return Emptied(clear, load.node, save.node)
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
 from typing import TypeGuard
@@ -21,15 +22,16 @@ from lint_rules.anatomy.messages.growth import always_comes_to, reads, reset_pla
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.told import Told, leaves_out, told_by
-from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces
-from lint_rules.anatomy.turns.stored_turns import Kept
+from lint_rules.anatomy.turns.lasting import WAITING, Lasting
+from lint_rules.anatomy.turns.lasting_places import Kept
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
 from lint_rules.rules.unsaved_turn_history.detached import is_put_nowhere
 from lint_rules.rules.unsaved_turn_history.how_sent import How, how_sent, is_kept_by_server
 from lint_rules.rules.unsaved_turn_history.late_runs import headers
+from lint_rules.rules.unsaved_turn_history.shown_replies import ShownReplies
+from lint_rules.rules.unsaved_turn_history.single_turns import single_turns
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -110,7 +112,7 @@ class _Search:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.lasting = Lasting(anatomy)
-        self.places = ReplyPlaces(anatomy, lost=is_put_nowhere)
+        self.places = ShownReplies(anatomy, lost=is_put_nowhere)
         self._pending: dict[tuple[Scope, Slot, frozenset[Slot], frozenset[tuple[str, str]]], list[_Pending]] = {}
         self._adders: dict[Slot, list[Scope]] = {}
         self._elsewhere: dict[Anatomy, _Search] = {}
@@ -160,7 +162,7 @@ class _Search:
 
     def _is_told(self, one: Stored) -> bool:
         """Whether a helper stores what it is handed there: not where a constant tells it not to."""
-        callee = self.anatomy.facts.slots.callee(one.node) if isinstance(one.node, cst.Call) else None
+        callee = self.anatomy.facts.slots.callee(one.node)
         if callee is None or one.write is None or one.write.function is not callee:
             return True
         told = told_by(self.anatomy, one.node, callee)  # type: ignore[arg-type]
@@ -170,12 +172,12 @@ class _Search:
         """Where the next turn would miss the reply: the end, if the history lives on, or the next user's message."""
         flow = self.anatomy.flow(function)
         kept = self.lasting.keeps(slot)
-        if kept is not None and not self.lasting.happens_once(function):
+        if kept is not None and function not in self._single:
             return [flow.exit, *self.anatomy.points(function, [u.node for u in users])]
         elsewhere = kept is not None and kept[0] in {"member", "item"}
         if elsewhere and (function is self.anatomy.module.top or is_of_package(self.anatomy, slot)):
             return [flow.exit]  # a page that runs from top to bottom at each turn, with its state elsewhere
-        return self.anatomy.points(function, [u.node for u in users if self._in_dialogue(u.node)])
+        return self.anatomy.points(function, [u.node for u in users if self._dialogue_around(u.node) is not None])
 
     def _goes_on_with(self, function: Scope, slot: Slot) -> bool:
         """Whether a caller is given the list beside the answer, and begins the next turn with it as it is.
@@ -217,13 +219,21 @@ class _Search:
                 kept |= {slots.of(target) for target in ex.targets(node)} - {None}
         return {slot for slot in kept if slot is not None}
 
-    def _in_dialogue(self, node: cst.CSTNode) -> bool:
-        for outer in self.anatomy.module.ancestors(node):
-            if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
-                return False
-            if isinstance(outer, (cst.While, cst.For)) and self.lasting.turns_in(outer.body):
-                return True
-        return False
+    def _dialogue_around(self, node: cst.CSTNode) -> cst.While | cst.For | None:
+        """The innermost loop of the function around a node that waits for a user each time round."""
+        module = self.anatomy.module
+        loop = module.loop_around(node, own=True)
+        while loop is not None and not module.those_inside(self._waits, loop.body):
+            loop = module.loop_around(loop, own=True)
+        return loop
+
+    @cached_property
+    def _waits(self) -> list[cst.Call]:
+        return [call for call in self.anatomy.module.nodes_of(cst.Call) if ex.called_name(call) in WAITING]
+
+    @cached_property
+    def _single(self) -> set[Scope]:
+        return single_turns(self.anatomy)
 
     def _before(self, function: Scope, users: list[Stored], pending: _Pending) -> Stored | None:
         """The user's message that comes before the request."""
@@ -267,13 +277,8 @@ class _Search:
 
     def _is_set_up(self, one: Stored, user: Stored) -> bool:
         """A list that is made before the loop in which users speak."""
-        module = self.anatomy.module
-        for outer in module.ancestors(user.node):
-            if isinstance(outer, (cst.While, cst.For)) and self.lasting.turns_in(outer.body):
-                return not module.inside(one.node, outer)
-            if isinstance(outer, (cst.FunctionDef, cst.ClassDef)):
-                break
-        return False
+        loop = self._dialogue_around(user.node)
+        return loop is not None and not self.anatomy.module.inside(one.node, loop)
 
     def _renews(self, one: Stored, slot: Slot) -> bool:
         if one.kind != "rebind" or one.write is None or one.write.value is None:

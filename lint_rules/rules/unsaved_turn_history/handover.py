@@ -19,17 +19,19 @@ from lint_rules.anatomy.messages.classes import body, lasts_apart, run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.lasting import Lasting, loop_around
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read, is_store, stores_by_name
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.late_requests import LateRequests, leaves
+from lint_rules.obligations.late_requests import leaves
+from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -79,7 +81,7 @@ class _Search:
         self.lasting = Lasting(anatomy)
         self.resources = anatomy.resources
         self.places = ReplyPlaces(anatomy)
-        self.late = LateRequests(anatomy)
+        self.late = LateTurns(anatomy)
         self._known_views: dict[Slot, set[Slot]] = {}
 
     def of(self, function: Scope) -> Iterator[Unhanded]:
@@ -148,7 +150,7 @@ class _Search:
             if isinstance(outer, cst.For):
                 given = ex.target_names(outer.target)
                 call = ex.inner(outer.iter)
-                if any(isinstance(part, cst.Name) and part.value in given for part in walk(value)):  # type: ignore[arg-type]
+                if mentions(given, value):  # type: ignore[arg-type]
                     return call if isinstance(call, cst.Call) and self.anatomy.turns.reaches_model(call) else None
         return None
 
@@ -157,8 +159,7 @@ class _Search:
         run = self._run_of(one)
         if run is None:
             return one.answers
-        callee = self.anatomy.facts.slots.callee(run)
-        there, runs = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, run) or (None, None)
+        there, runs = body(self.anatomy, run) or (None, None)
         return there is not None and runs is not None and any(
             stored.answers for function in there.calls.reachable(runs) for stored in there.transcript.stored(function)
         )  # fmt: skip
@@ -233,9 +234,7 @@ class _Search:
         if len(asks) > MOST_REQUESTS:
             return []
         contents = [one.message.content for one in ran if one.message is not None]
-        results = {
-            node.value for value in contents if value is not None for node in walk(value) if type(node) is cst.Name
-        }
+        results = names_in(*(value for value in contents if value is not None))
         names = (
             self.places.derived(function, function.node, grown=True, known=results, others=asks) if results else set()
         )
@@ -251,7 +250,7 @@ class _Search:
         turns = (turn for turn in kept if turn.load is not None)
         told += [save for turn in turns if turn.whole is None for save in turn.saves if save not in told]
         asking = set(self.anatomy.points(function, asks))
-        loops = [loop for ask in asks if isinstance(loop := loop_around(self.anatomy, ask), cst.For | cst.While)]
+        loops = [loop for ask in asks if (loop := self.anatomy.module.loop_around(ask, own=True)) is not None]
         each = (
             again.leads(again.points(node), asking, again.outside(loop), exceptions=False)
             for node in told
@@ -277,7 +276,7 @@ class _Search:
         if not any(self._holds(arg.value, slot) for arg in node.args):
             return False
         base = ex.receiver(node)
-        own = self.anatomy.facts.slots.of(base) if base is not None else None
+        own = self.anatomy.facts.slots.of(base)
         if own == slot or (
             own is not None and own[0] == "var" and own[1] is function and self._waits(own, function) is not None
         ):
@@ -476,7 +475,7 @@ class _Search:
         """Whether what the list is handed to is what a turn begins with: it lives on, or gives a history."""
         facts = self.anatomy.facts
         targets = ex.targets(handover) if isinstance(handover, (cst.Assign, cst.AugAssign)) else []
-        base = ex.receiver(handover) if isinstance(handover, cst.Call) else None
+        base = ex.receiver(handover)
         for place in [*targets, *([base] if base is not None else [])]:
             slot = facts.slots.of(place)
             if slot is not None and self.lasting.keeps(slot) is not None and Kind.HISTORY in facts.of(slot):

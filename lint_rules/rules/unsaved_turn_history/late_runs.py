@@ -22,11 +22,13 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.late_requests import LateRequests, fails_to
+from lint_rules.obligations.late_requests import fails_to
 from lint_rules.obligations.storing import stores_any
+from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.twins import Unplaced
@@ -49,7 +51,7 @@ class LateRun:
     leaves: cst.CSTNode
 
 
-def late_runs(anatomy: Anatomy, known: Container[Scope] = ()) -> Iterator[LateRun]:
+def late_runs(anatomy: Anatomy, known: Container[Scope]) -> Iterator[LateRun]:
     """Those of a file, for each run the first; of functions of which the like is `known`, none."""
     search = _Search(anatomy)
     for function in anatomy.module.functions:
@@ -62,7 +64,7 @@ def late_runs(anatomy: Anatomy, known: Container[Scope] = ()) -> Iterator[LateRu
 class _Search:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
-        self.late = LateRequests(anatomy)
+        self.late = LateTurns(anatomy)
         self.lasting = Lasting(anatomy)
         self.places = ReplyPlaces(anatomy)
         self.resources = anatomy.resources
@@ -132,11 +134,11 @@ class _Search:
         names |= {slot[2] for slot in local if self.lasting.keeps(self.anatomy.aliases.of(slot)) is None}
         caught = [each.name.name for each in function.nodes_of(cst.ExceptHandler) if each.name is not None]
         errors = {name for each in caught for name in ex.target_names(each)}
-        sent = {part.value for arg in run.args for part in walk(arg) if isinstance(part, cst.Name)}
+        sent = names_in(*run.args)
         for node in told:
-            if not any(isinstance(outer, cst.ExceptHandler) for outer in self.anatomy.module.ancestors(node)):
+            if not self.anatomy.module.in_handler(node):
                 value = node.value if isinstance(node, cst.Assign) else node
-                read = {part.value for part in walk(value) if isinstance(part, cst.Name)} & given
+                read = names_in(value) & given
                 is_sent = bool(read) and read <= sent  # `talk = run(talk)`: where that fails, it is as it was
                 yield from self._changes(function, read) if is_sent else (node,)
                 continue
@@ -215,14 +217,14 @@ class _Search:
         found: list[cst.CSTNode] = [save for turn in kept for save in turn.saves]
         for one in self.anatomy.transcript.stored(function):
             lasts = one.slot is not None and one.kind in _PUT and self.lasting.keeps(one.slot) is not None
-            found += [one.node] if lasts and _mentions(one.node, names) else []
+            found += [one.node] if lasts and mentions(names, one.node) else []
         for call in function.nodes_of(cst.Call):
             store = (
                 store_of(self.anatomy, call, function) if holds([arg.value for arg in call.args], run, names) else None
             )
             found += [call] if store is not None and store.grows else []
         for node in function.nodes_of(cst.Assign):
-            found += [node] if _mentions(node.value, names) and self._puts_back(function, node, run) else []
+            found += [node] if mentions(names, node.value) and self._puts_back(function, node, run) else []
         inner = {part for node in found for part in walk(node) if part is not node}
         return [node for node in dict.fromkeys(found) if node not in inner and self._is_behind(node, run)]
 
@@ -247,7 +249,7 @@ class _Search:
         if loop is None or not module.inside(node, loop):
             return True
         around = Again(self.anatomy, module.scope_of[run].function).guards(node, loop)
-        tests = [guard.test for guard in around if _mentions(guard.test, {*ex.target_names(loop.target)})]
+        tests = [guard.test for guard in around if mentions({*ex.target_names(loop.target)}, guard.test)]
         return any(self._is_last(run, test) for test in tests)
 
     def _is_last(self, run: cst.Call, test: cst.BaseExpression) -> bool:
@@ -302,11 +304,7 @@ def headers(module: SourceModule, node: cst.CSTNode, run: cst.Call) -> Iterator[
 
 def _goes_through(head: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a loop does something with each thing that it goes through, or with what it makes of that."""
-    return isinstance(head, cst.For) and _mentions(node, names_of_elements(head))
-
-
-def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    return any(isinstance(part, cst.Name) and part.value in names for part in walk(node))
+    return isinstance(head, cst.For) and mentions(names_of_elements(head), node)
 
 
 def _word(node: cst.CSTNode) -> str | None:

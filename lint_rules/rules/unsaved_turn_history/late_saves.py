@@ -14,14 +14,15 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.turns.lasting import WAITING, Lasting, loop_around
+from lint_rules.anatomy.turns.lasting import WAITING, Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.storage import Save
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.held_parts import place_of
-from lint_rules.obligations.late_requests import LateRequests, fails_to
+from lint_rules.obligations.late_requests import fails_to
+from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -77,7 +78,7 @@ def late_returns(anatomy: Anatomy) -> Iterator[LateReturn]:
 class _Search:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
-        self.late = LateRequests(anatomy)
+        self.late = LateTurns(anatomy)
         self.places = ReplyPlaces(anatomy)
         self._known: dict[tuple[Anatomy, Scope], _Stores] = {}
 
@@ -106,7 +107,7 @@ class _Search:
                 if body(self.anatomy, ask) is None
                 else self.late.kept(ask)
             )
-            rounds = loop_around(self.anatomy, ask) if ran else None
+            rounds = self.anatomy.module.loop_around(ask, own=True) if ran else None
             for save, stores in saves.items():
                 if (rounds is not None and module.inside(save, rounds) and not self.late.fails(ask)) or not (
                     self._is_of(save, asks, kept, function) and again.follows(ask, save, (), exceptions=False)
@@ -138,7 +139,7 @@ class _Search:
             for save, stores in saves.items():
                 read = {slot for slot in kept if self._is_read_from(slot, again, ask, stores)}
                 alike = {p for node, where in saves.items() if where & stores for p in again.points(node)}
-                if loop_around(self.anatomy, save) or not self._is_of(save, asks, read, function):
+                if self.anatomy.module.loop_around(save, own=True) or not self._is_of(save, asks, read, function):
                     continue
                 if self._written_by(self.anatomy, ask) & stores or self._written_above(function, stores):
                     continue
@@ -297,7 +298,7 @@ class _Search:
         names = self.places.derived(function, save, others=asks, known=names) if names else names
         if any(is_read(node, names) for node in given):
             return True
-        run = body(self.anatomy, save) if isinstance(save, cst.Call) else None
+        run = body(self.anatomy, save)
         inside = self.anatomy.calls.reachable(run[1]) if run is not None and run[0] is self.anatomy else ()
         return any(self._writes(here, whole) for here in inside)
 

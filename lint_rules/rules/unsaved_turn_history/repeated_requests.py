@@ -21,9 +21,9 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.unsaved_turn_history.how_sent import is_kept_by_server
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Kind, Point
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
 
 
 @record
@@ -93,7 +93,7 @@ def _asked_with(anatomy: Anatomy, loop: RoundLoop) -> Slot | None:
     """The history that a loop sends, itself or in a function that it runs."""
     request = anatomy.facts.calls.get(loop.asks)
     if request is not None:
-        return anatomy.facts.slots.of(request.history) if request.history is not None else None
+        return anatomy.facts.slots.of(request.history)
     run, asked = anatomy.facts.slots.callee(loop.asks), anatomy.calls.llm_calls
     calls = (call for here in (anatomy.calls.reachable(run) if run is not None else ()) for call in asked.get(here, ()))
     sent = {slot for call in calls for slot in sent_histories(anatomy, [anatomy.facts.calls[call]])}
@@ -156,7 +156,7 @@ def _closed_without_calls(anatomy: Anatomy, loop: RoundLoop) -> set[tuple[Point,
     for node in anatomy.module.nodes_inside(loop.node, loop.function, cst.If, cst.While, cst.For):
         assert isinstance(node, (cst.If, cst.While, cst.For))
         test = node.iter if isinstance(node, cst.For) else node.test
-        names = {part.value for part in walk(test) if type(part) is cst.Name}
+        names = names_in(test)
         outcome = without_calls(facts, test) if names & taken else None
         if outcome is not None:
             closed.update((point, "false" if outcome else "true") for point in flow.at(node))

@@ -104,7 +104,7 @@ def _handed_on(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
     """The function that a thread, or the loop itself, is to call: neither awaits what that gives."""
     name = ex.called_name(call)
     place = words.THREADS.get(name, _CALLED_BY_LOOP.get(name))
-    full = anatomy.module.imports.resolve(ex.dotted(call.func) or "")
+    full = anatomy.module.full_name(call.func)
     if place is None or (name in {"Thread", "Timer", "to_thread"} and not full.startswith(("threading.", "asyncio."))):
         return None
     if name == "submit" and not is_executor(anatomy.facts, call):
@@ -140,7 +140,7 @@ class _Search:
             if not self._tells(call, name, given) or not (self.resources.is_read_again(call) or _is_abstract(function)):
                 return None
             return Unrun(call, name, None, None, handed_on)
-        if handed_on or not self._is_known_coroutine(call, func) or not self._tells(call, name, given):
+        if handed_on or not self._is_known_coroutine(call) or not self._tells(call, name, given):
             return None
         return Unrun(call, name, None, None, False)
 
@@ -198,13 +198,13 @@ class _Search:
             self._found[function] = [(ask, self.places.derived(function, ask)) for ask in asks]
         return self._found[function]
 
-    def _is_known_coroutine(self, call: cst.Call, func: cst.BaseExpression) -> bool:
+    def _is_known_coroutine(self, call: cst.Call) -> bool:
         """Whether a method that no file at hand defines gives a coroutine, and stores.
 
         It is of a library whose methods do, or the same one is awaited elsewhere in the file.
         """
         base = ex.receiver(call)
-        owner = self.slots.of(base) if base is not None else None
+        owner = self.slots.of(base)
         if owner is None:
             return False
         if any(full.startswith(words.AWAITED) for full in self._makers(owner)):
@@ -225,7 +225,7 @@ class _Search:
         found: dict[tuple[str, Slot], list[cst.BaseExpression]] = {}
         for call in self.anatomy.module.nodes_of(cst.Call):
             base = ex.receiver(call) if type(self.anatomy.module.parent[call]) is cst.Await else None
-            owner = self.slots.of(base) if base is not None else None
+            owner = self.slots.of(base)
             if owner is not None and base is not None:
                 found.setdefault((ex.called_name(call), owner), []).append(base)
         return found

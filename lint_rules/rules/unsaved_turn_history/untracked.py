@@ -95,7 +95,7 @@ def _is_plain_column(there: Anatomy, cls: Scope, name: str) -> bool:
     values = [value for value in there.facts.assigned(there.facts.slots.attribute(cls, name)) if _is_column(value)]
     parts = [part for value in values for part in walk(value)]
     calls = {ex.called_name(call) for call in (*there.module.nodes_of(cst.Call), *parts) if isinstance(call, cst.Call)}
-    full = (there.module.imports.resolve(ex.dotted(part) or "") for part in parts if isinstance(part, cst.Name))
+    full = (there.module.full_name(part) for part in parts if isinstance(part, cst.Name))
     named = {word.rpartition(".")[2] for word in full if word.startswith("sqlalchemy")}
     return not named.isdisjoint(UNTRACKED) and calls.isdisjoint({"as_mutable", "associate_with"})
 

@@ -22,7 +22,7 @@ def repair(anatomy: Anatomy, cut: Cut, floor: Floor) -> Fix | None:
     size = negated(node)
     if size is None:  # `h[len(h) - n:]` is right for 0 as it is
         return None
-    if recount(anatomy, node, size) is None or before(anatomy, node, size) or not _is_used_once(anatomy, cut, size):
+    if recount(anatomy, node, size) is None or before(anatomy, node, size) or not _is_used_once(anatomy, size):
         return None
     return Fix("no floor under what is left, and none means none", "unsafe", lambda: _edits(anatomy, node, size, floor))
 
@@ -36,7 +36,7 @@ def _edits(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression, floo
     return Edits(replaced={node: counted(node, lowered)})
 
 
-def _is_used_once(anatomy: Anatomy, cut: Cut, size: cst.BaseExpression) -> bool:
+def _is_used_once(anatomy: Anatomy, size: cst.BaseExpression) -> bool:
     """Whether the number serves this slice only: another reader may count on the floor."""
     if not isinstance(size, cst.Name):
         return True

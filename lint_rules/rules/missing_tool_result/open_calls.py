@@ -1,4 +1,4 @@
-"""Calls of a stored reply that stay open, whatever path is taken: cut off, filtered out, or too late for a request."""
+"""What of a reply's calls stays open: left out, answered too early, kept by nobody, sent again without its answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.calls.in_hand import InHand
-from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
@@ -17,8 +16,8 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Moves
 from lint_rules.obligations.open_ends import OpenEnds
-from lint_rules.obligations.selections import left_behind, stored_whole
-from lint_rules.obligations.waiting import Taken
+from lint_rules.obligations.waiting import Taken, runs_in
+from lint_rules.rules.missing_tool_result.selections import left_behind, stored_whole
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -55,15 +54,6 @@ def _may_answer(stored: Stored) -> bool:
     made = ex.inner(stored.write.value) if stored.write is not None and stored.write.value is not None else None
     empty = isinstance(made, cst.List) and not made.elements
     return stored.answers or (stored.role is None and not empty and stored.kind != "rebind")
-
-
-def runs_in(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:
-    """The functions of the project that give what a loop goes through, each with the file it stands in."""
-    for call in (node for node in walk(loop.iter) if type(node) is cst.Call):
-        callee = anatomy.facts.slots.callee(call)
-        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
-        if found is not None:
-            yield call, *found
 
 
 def _answering_runs(anatomy: Anatomy, loop: cst.For) -> Iterator[cst.Call]:
@@ -148,7 +138,7 @@ def left_out(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> cst.BaseExpressi
     if taken.loop is None or not ends.stores:
         return None
     part = _part(anatomy, taken.loop.iter)
-    if part is None or _is_stored(anatomy, taken) or _others_answered(anatomy, taken):
+    if part is None or _is_stored(anatomy, taken) or _others_answered(taken):
         return None
     return part
 
@@ -158,7 +148,7 @@ def _part(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression | N
 
     That may be the name of all of them until then: `if len(calls) > most: calls = calls[:most]`.
     """
-    slot = anatomy.facts.slots.of(value) if type(value) is cst.Name else None
+    slot = anatomy.facts.slots.of_name(value)
     values = anatomy.facts.assigned(slot) if slot is not None else [value]
     made = [each for each in map(ex.inner, values) if len(values) == 1 or anatomy.facts.slots.of(_whole(each)) == slot]
     return _part_made(anatomy, made[0]) if len(made) == 1 else None
@@ -217,7 +207,7 @@ def _is_stored(anatomy: Anatomy, taken: Taken) -> bool:
     )
 
 
-def _others_answered(anatomy: Anatomy, taken: Taken) -> bool:
+def _others_answered(taken: Taken) -> bool:
     """Whether answers are made elsewhere in the function, too."""
     assert taken.loop is not None
     inside = taken.region.inside
@@ -284,7 +274,7 @@ def chosen(anatomy: Anatomy, answers: Answers, function: Scope) -> Iterator[tupl
     """
     for node in function.nodes_of(cst.For, cst.CompFor):
         call = ex.inner(node.iter)
-        callee = anatomy.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = anatomy.facts.slots.callee(call)
         if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
             continue
         behind = left_behind(anatomy, callee) if _hands_each_on(anatomy, node) else {}
@@ -298,7 +288,7 @@ def chosen(anatomy: Anatomy, answers: Answers, function: Scope) -> Iterator[tupl
 
 def _hands_each_on(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
     """Whether each call of a loop is given to somebody: not only shown."""
-    slot = anatomy.facts.slots.of(loop.target) if isinstance(loop.target, cst.Name) else None
+    slot = anatomy.facts.slots.of_name(loop.target)
     if slot is None:
         return False
     hand = InHand(anatomy.facts, slot, [])

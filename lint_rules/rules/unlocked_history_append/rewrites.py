@@ -12,14 +12,16 @@ from dataclasses import replace
 
 import libcst as cst
 
+from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import always_comes_to, resets
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.keepers import reads_history
 from lint_rules.anatomy.turns.locations import Place
-from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.turns.races import Races, SharedHistory, run_apart
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.turns.storage import Save, guards
+from lint_rules.anatomy.turns.storage import Save
+from lint_rules.anatomy.turns.store_guards import guards
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, describe, is_parameter
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
@@ -151,7 +153,7 @@ def _derives(races: Races, value: cst.BaseExpression | None, slot: Slot, functio
             return True
         if isinstance(part, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and facts.slots.of(part) == slot:
             return True
-        own = facts.slots.of(part) if isinstance(part, cst.Name) else None
+        own = facts.slots.of_name(part)
         if own is None or own[0] != "var" or own[1] is not function:
             continue
         values = facts.assigned(own)
@@ -307,16 +309,6 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
         return False
     both = set(races.starts_reaching(one)) & set(races.starts_reaching(other))
     return not both.isdisjoint(races.repeated) or run_apart(races, one, other)
-
-
-def run_apart(races: Races, one: Scope, other: Scope) -> bool:
-    """Whether a start reaches just one of two functions; a handler of serial ones, if another start is beside it."""
-    first, second = set(races.starts_reaching(one)), set(races.starts_reaching(other))
-    return any(
-        start.kind != "serial" or any(other.kind != "serial" for other in others)
-        for alone, others in ((first, second), (second, first))
-        for start in alone - others
-    )
 
 
 # -- an object that keeps the history behind methods -----------------------------------------------------------
@@ -495,3 +487,15 @@ def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:
     while isinstance(value, cst.Call) and ex.called_name(value) in {"dumps", "list", "jsonify"} and value.args:
         value = ex.inner(value.args[0].value)
     return value
+
+
+def reads_history(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
+    if Kind.HISTORY in anatomy.facts.kinds(call):
+        return True
+    statement = anatomy.module.parent[call]
+    while type(statement) is cst.Await or type(statement) is cst.NamedExpr:
+        statement = anatomy.module.parent[statement]
+    if type(statement) is cst.Assign or type(statement) is cst.AnnAssign:
+        return any(Kind.HISTORY in anatomy.facts.kinds(target) for target in ex.targets(statement))
+    return False

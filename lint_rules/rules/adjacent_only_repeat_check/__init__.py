@@ -74,6 +74,7 @@ from collections.abc import Iterator
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards import outcomes
 from lint_rules.anatomy.guards.guards import Guard
+from lint_rules.rules.adjacent_only_repeat_check.counting import counted_in_a_row
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax.module import Scope
 
@@ -96,7 +97,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 
 def _remembers_one(anatomy: Anatomy, guard: Guard) -> bool:
     """Whether a guard compares with one earlier key: no container, no window, no row that is counted."""
-    if guard.how != "equal" or not outcomes.one_round(anatomy, guard) or outcomes.counted_in_a_row(anatomy, guard):
+    if guard.how != "equal" or not outcomes.one_round(anatomy, guard) or counted_in_a_row(anatomy, guard):
         return False
     puts = anatomy.guards.signatures.puts
     return guard.past or not any(slot in puts for slot in guard.slots)

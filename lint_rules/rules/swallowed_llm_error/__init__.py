@@ -96,10 +96,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.rounds.quiet_ends import quiet_ends
 from lint_rules.finding import Related
-from lint_rules.obligations.error_answers import ErrorAnswer, ErrorAnswers, ErrorText
+from lint_rules.obligations.error_texts import ErrorText
 from lint_rules.rules.draft import Draft, Note, beside
+from lint_rules.rules.swallowed_llm_error.kept_texts import KeptText, KeptTexts
+from lint_rules.rules.swallowed_llm_error.quiet_ends import quiet_ends
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
@@ -117,7 +118,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         notes = beside(found.handler, [Note(found.request, "the request that fails"), end])
         yield Draft(found.handler, message, _HELP, notes)
     seen: set[tuple[cst.CSTNode, Scope | None]] = set()
-    for kept in ErrorAnswers(anatomy).found():
+    for kept in KeptTexts(anatomy).found():
         keeper = anatomy.module.scope_of[kept.store].function
         told = {(text.node, keeper if text.anatomy is not anatomy else None): text for text in kept.texts}
         texts = [text for key, text in told.items() if key not in seen]
@@ -126,7 +127,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             yield _as_answer(anatomy, kept, texts)
 
 
-def _as_answer(anatomy: Anatomy, kept: ErrorAnswer, texts: list[ErrorText]) -> Draft:
+def _as_answer(anatomy: Anatomy, kept: KeptText, texts: list[ErrorText]) -> Draft:
     """At the text, where it stands in this file, else where what a function of another one gives is stored."""
     here = [text for text in texts if text.anatomy is anatomy]
     first = here[0] if here else texts[0]

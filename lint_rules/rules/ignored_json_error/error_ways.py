@@ -15,7 +15,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.program.handlers import Ending, Handling
+from lint_rules.anatomy.program.handlers import Ending, Handling, kept_by_gather
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.rounds.waits import Waits, is_input
 from lint_rules.anatomy.values.kinds import Kind
@@ -209,7 +209,7 @@ def _only_collects(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> boo
             return False
         if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and not handlers.is_logging(line.value):
             base = ex.receiver(line.value) if ex.called_name(line.value) == "append" else None
-            slot = facts.slots.of(base) if isinstance(base, cst.Name) else None
+            slot = facts.slots.of_name(base)
             if slot is None or not _SENT.isdisjoint(facts.of(slot)):
                 return False
             lists.add(slot)
@@ -275,17 +275,6 @@ def _raises_by_contract(function: Scope) -> bool:
     """A docstring that says the function raises when the text is not valid."""
     text = function.node.get_docstring() if isinstance(function.node, cst.FunctionDef) else None
     return text is not None and re.search(r"raises?\b.*(JSONDecodeError|ValueError)", text, re.I | re.S) is not None
-
-
-def kept_by_gather(module: SourceModule, node: cst.CSTNode) -> bool:
-    """`gather(..., return_exceptions=True)` hands errors over as values."""
-    for outer in module.ancestors(node):
-        if isinstance(outer, cst.Call) and ex.called_name(outer) == "gather":
-            kept = ex.argument(outer, "return_exceptions")
-            return kept is not None and ex.dotted(kept) == "True"
-        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            break
-    return False
 
 
 def _caught_by_decorator(anatomy: Anatomy, function: Scope) -> bool:

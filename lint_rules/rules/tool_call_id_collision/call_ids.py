@@ -11,15 +11,14 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, default_of, is_parameter
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
-_RESULT_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id"})
+_RESULT_IDS = IDS - {"id"}
 _INPUTS = frozenset({"arguments", "input", "args"})
-IDS = frozenset({"id", *_RESULT_IDS})
-"""Fields in which a call or a result says which call is meant."""
 _RESULTS = frozenset({"result", "output", "response", "tool_result"})
 
 
@@ -37,7 +36,7 @@ def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
     told: set[Slot] = set()
     for made, items in anatomy.made:
         for value in _ids(items):
-            slot = anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
+            slot = anatomy.facts.slots.of_name(value)
             named = _by_name(anatomy, value, items) if not _is_the_only_one(anatomy, made) else None
             shared = named or _by_position(anatomy, value, made, items) or _constant(anatomy, value, items)
             if shared is not None and slot not in told:
@@ -68,7 +67,7 @@ def _is_the_only_one(anatomy: Anatomy, made: cst.CSTNode) -> bool:
         return isinstance(shown, cst.List) and len(shown.elements) == 1
     grown = module.parent[parent] if isinstance(parent, cst.Arg) else None
     base = ex.receiver(grown) if isinstance(grown, cst.Call) and ex.called_name(grown) == "append" else None
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     if slot is None or slot[:2] != ("var", function) or is_parameter(slot):
         return False
     return len(list(anatomy.facts.appended(slot))) == 1
@@ -195,7 +194,7 @@ def _is_count_of_its_list(anatomy: Anatomy, node: cst.BaseExpression, made: cst.
     put = anatomy.module.parent[arg] if isinstance(arg, cst.Arg) else None
     base = ex.receiver(put) if isinstance(put, cst.Call) and ex.called_name(put) == "append" else None
     counted = node.args[0].value if type(node) is cst.Call and ex.dotted(node.func) == "len" and node.args else None
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = anatomy.facts.slots.of(base)
     if slot is None or counted is None or anatomy.facts.slots.of(counted) != slot:
         return False
     return slot[:2] == ("var", anatomy.module.scope_of[made].function) and not is_parameter(slot)

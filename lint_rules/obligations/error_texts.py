@@ -7,36 +7,28 @@ that says nothing (`""`, None) is the same, where nobody asks whether there is a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, run_elsewhere
-from lint_rules.anatomy.messages.sent import sent_histories
-from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.program.handlers import is_logging, is_neutral
+from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.rounds.quiet_ends import guarded_request, takes_failures
-from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
-from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
-from lint_rules.anatomy.vocabulary import SPEAKERS
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.mentions import names_in
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk, walk_scope
 
-_MOST_HOPS = 4
-_MOST_PARTS = 40
+MOST_HOPS = 4
 _CONTAINERS = (cst.DictElement, cst.Dict, cst.Element, cst.List, cst.Arg)
 _WORDED = (cst.FormattedString, cst.ConcatenatedString)
 _BINDING = (cst.Assign, cst.AnnAssign, cst.AugAssign)
@@ -76,16 +68,7 @@ class ErrorText:
 
 
 @record
-class ErrorAnswer:
-    """`texts` may be what `store` keeps as the assistant's message; `given`: the call of `function` that gave them."""
-
-    texts: list[ErrorText]
-    store: cst.CSTNode
-    given: cst.Call | None
-
-
-@record
-class _Source:
+class Source:
     """Texts that a function has from `node` on, in `names`; `flags` are names that may tell them from an answer.
 
     What is read `apart` is another part of what was given, `whole` are the names of all that.
@@ -107,7 +90,7 @@ class _Source:
     def is_in(self, anatomy: Anatomy, values: Iterable[cst.BaseExpression]) -> bool:
         """Whether values are made of them."""
         listed = list(values)
-        return self.is_read_in(listed) and _is_in(anatomy, listed, self.node, self.names, bare=self.is_nothing)
+        return self.is_read_in(listed) and is_made_of(anatomy, listed, self.node, self.names, bare=self.is_nothing)
 
     def is_read_in(self, parts: Iterable[cst.CSTNode]) -> bool:
         """Whether more stands in parts of the program than what is read apart."""
@@ -118,53 +101,21 @@ class _Source:
         return any(node is self.node or is_read(node, self.names) for node in inside)
 
 
-class ErrorAnswers:
+class ErrorTexts:
     """Finds them, beginning with one file."""
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
         self._given: dict[Scope, list[ErrorText]] = {}
 
-    def found(self) -> Iterator[ErrorAnswer]:
-        """Those of the file, each store and each text once."""
-        for function in [self._anatomy.module.top, *self._anatomy.module.functions]:
-            if function.kind in {"function", "module"}:
-                yield from self._kept_in(function)
-
-    def _kept_in(self, function: Scope) -> Iterator[ErrorAnswer]:
-        anatomy, by_store = self._anatomy, dict[cst.CSTNode, ErrorAnswer]()
-        for source in _stored_at_once(anatomy, function):
-            if self._is_sent_again(function, source, source.node):
-                yield ErrorAnswer(source.texts, source.node, None)
-        for source in self._sources(anatomy, function, 0):
-            for store in self._kept_from(function, source):
-                if self._comes_to(anatomy, function, source, store):
-                    known = by_store.setdefault(store, ErrorAnswer([], store, source.given))
-                    known.texts.extend(source.texts)
-        yield from by_store.values()
-
-    def _kept_from(self, function: Scope, source: _Source) -> Iterator[cst.CSTNode]:
-        """Where a text is kept that the next request sends."""
-        anatomy = self._anatomy
-        for store in self._stores(anatomy, function, source.node, source.names, 0, bare=source.is_nothing):
-            if source.is_read_in([store]) and self._is_sent_again(function, source, store):
-                yield store
-        asks = {source.given, *(text.request for text in source.texts)}
-        for kept in anatomy.stored_turns.of(function):
-            if kept.ask in asks:
-                for save in kept.saves:
-                    if isinstance(save, cst.Call) and source.is_in(anatomy, _values(save)):
-                        if kept.outside or not self._ends_with_the_run(function, save):
-                            yield save
-
     # -- where a text of an error takes the place of an answer -------------------------------------------------
 
-    def _sources(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[_Source]:
+    def sources(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[Source]:
         for text in _own(anatomy, function):
             if not text.leaves:
-                named = _named if text.is_nothing else _made_of
+                named = _named if text.is_nothing else names_made_of
                 names = named(anatomy, function, text.text)
-                yield _Source(text.node, [text], names, _flags(anatomy, text))
+                yield Source(text.node, [text], names, _flags(anatomy, text))
         for call in anatomy.turns.requests(function):
             given = self._run(anatomy, call, hops)
             texts = [text for text in given if not text.is_nothing]
@@ -173,13 +124,12 @@ class ErrorAnswers:
             empty = [text for text in given if text.is_nothing]
             if empty:
                 names = _named(anatomy, function, call)
-                yield _Source(call, empty, names, set(), call, whole=frozenset(names))
+                yield Source(call, empty, names, set(), call, whole=frozenset(names))
 
     def _run(self, anatomy: Anatomy, call: cst.Call, hops: int) -> list[ErrorText]:
         """What a call gives when the request of the function that it runs fails."""
-        callee = anatomy.facts.slots.callee(call)
-        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call, asking=True)
-        if found is None or hops > _MOST_HOPS:
+        found = body(anatomy, call, asking=True)
+        if found is None or hops > MOST_HOPS:
             return []
         return self.given(*found, hops + 1)
 
@@ -193,157 +143,28 @@ class ErrorAnswers:
 
     def left(self, function: Scope, request: cst.Call) -> Iterator[ErrorText]:
         """The texts that a function of the file has in place of the answer when a certain request fails."""
-        for source in self._sources(self._anatomy, function, 0):
+        for source in self.sources(self._anatomy, function, 0):
             yield from (text for text in source.texts if request in {text.request, source.given})
 
     def told_in_handlers(self, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, cst.BaseExpression]]:
         """The blocks that handle an error of a request, with the texts that stand there."""
-        for block, request, error in _handlers(self._anatomy, function):
+        for block, request, error in handled(self._anatomy, function):
             for node in walk_scope(block):
-                if isinstance(node, (*_WORDED, cst.SimpleString)) and _is_text(self._anatomy, node, error):
+                if isinstance(node, (*_WORDED, cst.SimpleString)) and is_text(self._anatomy, node, error):
                     yield block, request, node
 
     def _passed_on(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[ErrorText]:
-        for source in self._sources(anatomy, function, hops):
+        for source in self.sources(anatomy, function, hops):
             for leaves in function.nodes_of(*_LEAVING):
                 parts = [(key, part) for key, part in _parts(function, leaves) if source.is_in(anatomy, [part])]
-                if parts and self._comes_to(anatomy, function, source, leaves):
+                if parts and self.comes_to(anatomy, function, source, leaves):
                     told = next((part for part in parts if part[0] is not None), parts[0])
                     yield from (_given_as(*told, source, text) for text in source.texts)
                     break
 
-    # -- where an answer is kept -------------------------------------------------------------------------------
-
-    def _stores(
-        self, anatomy: Anatomy, function: Scope, node: cst.CSTNode, names: set[str], hops: int, *, bare: bool = False
-    ) -> Iterator[cst.CSTNode]:
-        """Where a function, or one that it calls, keeps what is made of a node or of names as what the model said."""
-        made = _said(anatomy, function, node, names, bare=bare)
-        for stored in anatomy.transcript.stored(function):
-            if stored.kind in GROWING and stored.role == "assistant" and stored.slot is not None:
-                value = [stored.write.value] if stored.write is not None and stored.write.node is stored.node else []
-                given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
-                values = [v for v in (*value, *given) if v is not None]
-                if bare and stored.kind == "extend" and not any(map(_is_shown, values)):
-                    continue  # None raises there, and "" adds nothing
-                asked = bare and _asks_in_its_body(anatomy, stored.node, node, names)
-                is_kept = _is_in(anatomy, values, node, names, bare=bare) and not asked
-                if is_kept and _lasts(anatomy, function, stored.slot, stored.node, names):
-                    yield stored.node
-        for call in function.nodes_of(cst.Call):
-            if call is node or call in anatomy.facts.calls:  # what a model is asked with is kept nowhere by that
-                continue
-            told = call in made or any(part in made for arg in call.args for part in walk(arg.value))
-            if not told and not _is_in(anatomy, [arg.value for arg in call.args], node, names, bare=bare):
-                continue
-            kept = not is_logging(call) and self._keeps(anatomy, function, call, told=told)
-            kept = kept and not (bare and _asks_in_its_body(anatomy, call, node, names))
-            if kept or (hops < _MOST_HOPS and self._hands_on(anatomy, call, node, names, hops, bare=bare)):
-                yield call
-
-    def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, *, told: bool) -> bool:
-        """Whether a call stores what it gets as the assistant's: as it says, or since answers are stored by it, too."""
-        if not told:
-            own = _gets_answers(anatomy, function, call)
-            return own and anatomy.kept_elsewhere.place(call, function, with_calls=False) is not None
-        resources = anatomy.resources
-        if resources.runs(call) is not None:
-            touched = resources.of(call)
-            return touched.lies_outside or (bool(touched.inside) and anatomy.keeps(call))
-        if resources.of(call).made:
-            return True
-        base = ex.receiver(call)
-        slot = anatomy.facts.slots.of(base) if base is not None else None
-        return base is not None and anatomy.keeps(call) and (slot is None or _outlives(anatomy, function, slot))
-
-    def _hands_on(
-        self, anatomy: Anatomy, call: cst.Call, node: cst.CSTNode, names: set[str], hops: int, *, bare: bool
-    ) -> bool:
-        """Whether what a call runs keeps what it is handed."""
-        callee = anatomy.facts.slots.callee(call)
-        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
-        if found is None:
-            return False
-        there, function = found
-        for slot, value in there.facts.slots.bindings(call, function):
-            if slot[0] == "var" and holds([value], node, names):
-                inside = {slot[2]} if bare else _made_of(there, function, function.node, {slot[2]})
-                stores = self._stores(there, function, function.node, inside, hops + 1, bare=bare)
-                if any(not (bare and _is_asked_for(there, function, store, inside)) for store in stores):
-                    return True
-        return False
-
-    # -- what is sent with the next request --------------------------------------------------------------------
-
-    def _is_sent_again(self, function: Scope, source: _Source, store: cst.CSTNode) -> bool:
-        """Whether what is stored is there when the model is asked again: by what the request is made with."""
-        anatomy = self._anatomy
-        grown = {stored.slot for stored in anatomy.transcript.at(store) if stored.write is not None and stored.slot}
-        kept = {anatomy.aliases.of(slot) for slot in grown}
-        ask = source.given or source.texts[0].request
-        if self._ends_with_the_run(function, store):
-            return self._is_sent_by_any(store)
-        if kept:  # this list, and no other
-            given = (node for node in made_with(anatomy, function, ask) if not _is_read_of(anatomy, node))
-            named = {slot for node in given if (slot := anatomy.facts.slots.of(node)) is not None}
-            sent = {anatomy.aliases.of(slot) for slot in named | self._sent(ask)}
-            return any(not sent.isdisjoint(whole_of(place)) for place in kept)
-        if any(_sends_own(text) for text in source.texts) or self._is_sent_by_any(store):
-            return True
-        resources = anatomy.resources
-        touched = resources.of(store) if isinstance(store, cst.Call) else None
-        objects = _objects(anatomy, store)
-        if touched is not None and resources.runs(ask) is not None and resources.of(ask).loads_from(touched):
-            return True
-        made = [*made_with(anatomy, function, ask)]
-        loads = [resources.of(n) for n in made if isinstance(n, cst.Call) and n is not ask and n is not store]
-        if touched is not None and touched.made and any(load.read for load in loads):
-            return any(load.is_read_again_after(touched) for load in loads)  # both tell of which table
-        for node in made:
-            slot = anatomy.facts.slots.of(node)
-            if slot is not None and Kind.HISTORY in anatomy.facts.of(slot) and _holds_past(anatomy, function, slot):
-                return True
-            if isinstance(node, cst.Call) and node is not ask and node is not store and touched is not None:
-                if resources.of(node).is_read_again_after(touched):
-                    return True
-            if ex.source(node) in objects and (node is ex.receiver(ask) or _is_read_of(anatomy, node)):
-                return True
-        return False
-
-    def _ends_with_the_run(self, function: Scope, store: cst.CSTNode) -> bool:
-        """Whether the object of a method is made for each run, with what is stored, and asks no model afterwards."""
-        lasting, slots = Lasting(self._anatomy), self._anatomy.facts.slots
-        if not lasting.ends_with_each_run(function):
-            return False
-        base = ex.receiver(store) if isinstance(store, cst.Call) else None  # what a key is made of keeps nothing
-        parts = {slots.of(node) for node in walk(base or store) if isinstance(node, cst.Attribute)}
-        given = any(lasting.is_given_lasting(part) for part in parts if part is not None)
-        return not given and not self._anatomy.leads(function, [store], self._anatomy.turns.requests(function))
-
-    def _is_sent_by_any(self, store: cst.CSTNode) -> bool:
-        """Whether a request of the file, in any function, is made with what is taken from where the store puts it."""
-        anatomy, resources = self._anatomy, self._anatomy.resources
-        if not isinstance(store, cst.Call) or anatomy.turns.asks(store):
-            return False
-        saved = resources.of(store)
-        for function in anatomy.module.functions:
-            for ask in anatomy.turns.requests(function):
-                made = [node for node in made_with(anatomy, function, ask) if isinstance(node, cst.Call)]
-                loads = (resources.of(node) for node in made if node not in {ask, store})
-                if any(saved.names and load.names and load.is_read_again_after(saved) for load in loads):
-                    return True
-        return False
-
-    def _sent(self, ask: cst.Call) -> set[Slot]:
-        """The histories of the file that a request sends, or the functions that a call runs."""
-        facts, callee = self._anatomy.facts, self._anatomy.facts.slots.callee(ask)
-        run = self._anatomy.calls.reachable(callee) if callee is not None else ()
-        asks = [ask, *(call for function in run for call in function.nodes_of(cst.Call))]
-        return sent_histories(self._anatomy, [facts.calls[call] for call in asks if call in facts.calls])
-
     # -- what tells the two apart ------------------------------------------------------------------------------
 
-    def _comes_to(self, anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTNode) -> bool:
+    def comes_to(self, anatomy: Anatomy, function: Scope, source: Source, goal: cst.CSTNode) -> bool:
         """Whether a text comes to a place without a test that asks what it is."""
         if _is_asked(anatomy, function, source, goal):
             return False
@@ -368,7 +189,7 @@ class ErrorAnswers:
         )
 
 
-def _handed(anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTNode) -> list[Point] | None:
+def _handed(anatomy: Anatomy, function: Scope, source: Source, goal: cst.CSTNode) -> list[Point] | None:
     """Where that is bound which goes into a store as it is, if it may be nothing; None where that is not by a name."""
     named = [node for node in walk(goal) if isinstance(node, cst.Name) and node.value in source.names]
     if not named or not source.is_nothing:
@@ -380,26 +201,18 @@ def _handed(anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTNod
     return [*(start if is_direct else ()), *copied]
 
 
-def _is_a_text(source: _Source, test: cst.BaseExpression) -> bool | None:
+def _is_a_text(source: Source, test: cst.BaseExpression) -> bool | None:
     """What `isinstance(given, str)`, or the test of what was given, gives, where the text is all of that."""
     if isinstance(test, cst.Name) and test.value in source.whole and source.is_nothing:
         return False if all(text.part is None for text in source.texts) else None
     asks = isinstance(test, cst.Call) and ex.dotted(test.func) == "isinstance" and len(test.args) == 2
     if not asks or not isinstance(test, cst.Call) or source.is_nothing or any(t.part is not None for t in source.texts):
         return None
-    kinds = {part.value for part in walk(test.args[1].value) if isinstance(part, cst.Name)}
+    kinds = names_in(test.args[1].value)
     return "str" in kinds if is_read(test.args[0].value, source.names) and kinds <= _BUILT_IN else None
 
 
-def _gets_answers(anatomy: Anatomy, function: Scope, call: cst.Call) -> bool:
-    """Whether a call is handed, by name, what a request gives in the same function."""
-    asks = set(anatomy.turns.requests(function))
-    slots = (anatomy.facts.slots.of(arg.value) for arg in call.args if isinstance(arg.value, cst.Name))
-    given = (value for slot in slots if slot is not None for value in anatomy.facts.assigned(slot))
-    return any((value.expression if isinstance(value, cst.Await) else value) in asks for value in given)
-
-
-def _made_of(
+def names_made_of(
     anatomy: Anatomy,
     function: Scope,
     node: cst.CSTNode,
@@ -423,7 +236,7 @@ def _named(anatomy: Anatomy, function: Scope, node: cst.CSTNode) -> set[str]:
     return names
 
 
-def _is_in(
+def is_made_of(
     anatomy: Anatomy, values: Iterable[cst.BaseExpression], node: cst.CSTNode, names: set[str], *, bare: bool
 ) -> bool:
     """Whether values are made of a node, or of what names hold; `bare`: as it is, and nothing is put in its place."""
@@ -455,7 +268,7 @@ def _is_message(anatomy: Anatomy, call: cst.Call) -> bool:
     return bool(anatomy.transcript.messages.of(call))
 
 
-def _given_as(part: Place, value: cst.BaseExpression, source: _Source, text: ErrorText) -> ErrorText:
+def _given_as(part: Place, value: cst.BaseExpression, source: Source, text: ErrorText) -> ErrorText:
     """A text that is given on: as it was given, by itself, or as a part of something else."""
     value = ex.inner(value)
     as_given = part is None and (value is source.node or (isinstance(value, cst.Name) and value.value in source.whole))
@@ -464,13 +277,13 @@ def _given_as(part: Place, value: cst.BaseExpression, source: _Source, text: Err
 
 def _own(anatomy: Anatomy, function: Scope) -> list[ErrorText]:
     """The texts that a function leaves with where its request has failed, or puts where the answer is otherwise."""
-    handled = list(_handlers(anatomy, function))
+    blocks = list(handled(anatomy, function))
     found = [
         text
-        for block, request, error in (*handled, *_refusals(anatomy, function))
+        for block, request, error in (*blocks, *refused(anatomy, function))
         for text in _in_block(anatomy, function, block, request, error)
     ]
-    for block, request, _ in handled:
+    for block, request, _ in blocks:
         found.extend(_behind(anatomy, function, block, request))
     return found
 
@@ -478,17 +291,21 @@ def _own(anatomy: Anatomy, function: Scope) -> list[ErrorText]:
 def _behind(anatomy: Anatomy, function: Scope, block: cst.CSTNode, request: cst.Call) -> Iterator[ErrorText]:
     """What is there of the answer when a handler is over: nothing, by the end of the function or an earlier default."""
     handler, flow = anatomy.module.parent[block], anatomy.flow(function)
-    here, names = anatomy.points(function, [handler]), _made_of(anatomy, function, request)
+    here, names = anatomy.points(function, [handler]), names_made_of(anatomy, function, request)
     leaving = function.nodes_of(cst.Return, cst.Raise)
     barred = {*anatomy.points(function, [*leaving, request])}
     if any(isinstance(node, cst.Return) and _gives(function, node, None, request, names) for node in leaving):
         if flow.reaches(here, [flow.exit], barred, exceptions=False) and not function.nodes_of(cst.Yield):
             yield ErrorText(anatomy, function, handler, _NOTHING, request)
         for last in leaving:
-            if isinstance(last, cst.Return) and _is_empty(last.value or _NOTHING) and not _is_handled(anatomy, last):
+            if (
+                isinstance(last, cst.Return)
+                and _is_empty(last.value or _NOTHING)
+                and not anatomy.module.in_handler(last)
+            ):
                 if flow.reaches(here, at := anatomy.points(function, [last]), barred - {*at}, exceptions=False):
                     yield ErrorText(anatomy, function, last, last.value or _NOTHING, request)
-    bound = [node for node in function.nodes_of(cst.Assign) if _is_handled(anatomy, node)]
+    bound = [node for node in function.nodes_of(cst.Assign) if anatomy.module.in_handler(node)]
     rebound = {name for node in bound for target in node.targets for name in ex.target_names(target.target)}
     for name in sorted(names - rebound):
         before = [d for point in here for d in anatomy.reaching(function).at(point, name) if d.kind == "assign"]
@@ -501,17 +318,7 @@ def _is_empty(value: cst.BaseExpression) -> bool:
     return is_neutral(value) and isinstance(ex.inner(value), (cst.SimpleString, cst.Name))
 
 
-def _stored_at_once(anatomy: Anatomy, function: Scope) -> Iterator[_Source]:
-    """The texts that are stored as the model's where its request has failed, each at its store."""
-    for block, request, error in (*_handlers(anatomy, function), *_refusals(anatomy, function)):
-        for stored in anatomy.transcript.stored(function):
-            said = stored.message.content if stored.message is not None and stored.role == "assistant" else None
-            if said is not None and stored.slot is not None and anatomy.module.inside(stored.node, block):
-                if _is_text(anatomy, said, error) and _lasts(anatomy, function, stored.slot, stored.node):
-                    yield _Source(stored.node, [ErrorText(anatomy, function, stored.node, said, request)], set(), set())
-
-
-def _handlers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, str | None]]:
+def handled(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, str | None]]:
     """The blocks that handle an error of a request, and the name of the error there."""
     takes = partial(takes_failures, anatomy)
     taking = {guard: [*filter(takes, guard.handlers)] for guard in function.nodes_of(cst.Try)}
@@ -522,11 +329,11 @@ def _handlers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, 
             yield from ((handler.body, request, exceptions.bound_name(handler)) for handler in handlers)
 
 
-def _refusals(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, None]]:
+def refused(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, None]]:
     """The statements that a request comes to only if it was answered, and refused."""
     statements = function.nodes_of(*_BINDING, cst.Return, cst.Expr) if function.nodes_of(cst.If) else ()
     for request in anatomy.turns.requests(function) if statements else ():
-        names = _made_of(anatomy, function, request)
+        names = names_made_of(anatomy, function, request)
         refused = Refusals(anatomy.module, partial(_holds, request, names))
         yield from ((node, request, None) for node in statements if node in refused)
 
@@ -538,17 +345,17 @@ def _holds(request: cst.Call, names: set[str], response: cst.BaseExpression) -> 
 def _in_block(
     anatomy: Anatomy, function: Scope, block: cst.CSTNode, request: cst.Call, error: str | None
 ) -> Iterator[ErrorText]:
-    names = _made_of(anatomy, function, request)
+    names = names_made_of(anatomy, function, request)
     for node in walk_scope(block):
         if isinstance(node, _BINDING) and node.value is not None:
             if any(name in names for target in ex.targets(node) for name in ex.target_names(target)):
-                if _is_text(anatomy, node.value, error) or _is_empty(node.value):
+                if is_text(anatomy, node.value, error) or _is_empty(node.value):
                     yield ErrorText(anatomy, function, node, node.value, request)
         elif isinstance(node, _LEAVING):
             others = [leaves for leaves in function.nodes_of(type(node)) if leaves is not node]
             for key, part in _parts(function, node):
                 answers = [leaves for leaves in others if _gives(function, leaves, key, request, names)]
-                if answers and (_is_text(anatomy, part, error) or (key is None and _is_empty(part))):
+                if answers and (is_text(anatomy, part, error) or (key is None and _is_empty(part))):
                     yield ErrorText(anatomy, function, node, part, request, key, _apart(function, node, answers))
                     break
 
@@ -601,7 +408,7 @@ def _put_together(value: cst.BaseExpression | None) -> Iterator[tuple[Place, cst
         yield None, value
 
 
-def _is_text(anatomy: Anatomy, value: cst.BaseExpression, error: str | None, depth: int = 0) -> bool:
+def is_text(anatomy: Anatomy, value: cst.BaseExpression, error: str | None, depth: int = 0) -> bool:
     """Whether a value is a text that somebody has written, or that of an error: not what another model has said."""
     value = ex.inner(value)
     if isinstance(value, (*_WORDED, cst.BinaryOperation)) and _is_said_instead(anatomy, value):
@@ -609,14 +416,14 @@ def _is_text(anatomy: Anatomy, value: cst.BaseExpression, error: str | None, dep
     if isinstance(value, _WORDED) or (isinstance(value, cst.SimpleString) and not is_neutral(value)):
         return len((ex.text(value) or "a text").split()) > 1 or isinstance(value, _WORDED)
     if isinstance(value, cst.BinaryOperation):
-        return any(_is_text(anatomy, side, error, depth) for side in (value.left, value.right))
+        return any(is_text(anatomy, side, error, depth) for side in (value.left, value.right))
     if isinstance(value, cst.Call):
         if ex.called_name(value) == "format" and (base := ex.receiver(value)) is not None:
-            return _is_text(anatomy, base, error, depth)
+            return is_text(anatomy, base, error, depth)
         return ex.dotted(value.func) in {"str", "repr"} and any(ex.dotted(a.value) == error for a in value.args)
     slot = anatomy.facts.slots.of(value) if isinstance(value, (cst.Name, cst.Attribute)) and depth < 2 else None
-    made = anatomy.facts.assigned(slot) if slot is not None else []
-    return bool(made) and all(_is_text(anatomy, each, error, depth + 1) for each in made)
+    made = anatomy.facts.assigned(slot)
+    return bool(made) and all(is_text(anatomy, each, error, depth + 1) for each in made)
 
 
 def _is_said_instead(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
@@ -625,7 +432,7 @@ def _is_said_instead(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     handler = next((outer for outer in module.ancestors(value) if isinstance(outer, cst.ExceptHandler)), None)
     requests = anatomy.turns.requests(function) if handler is not None else []
     return any(
-        module.inside(ask, handler.body) and holds([value], ask, _made_of(anatomy, function, ask))
+        module.inside(ask, handler.body) and holds([value], ask, names_made_of(anatomy, function, ask))
         for ask in requests
         if handler is not None
     )
@@ -635,13 +442,9 @@ def _flags(anatomy: Anatomy, text: ErrorText) -> set[str]:
     """The other names that are bound where an error is handled, or where its request is made, and tell of it."""
     guard = next(outer for outer in anatomy.module.ancestors(text.node) if isinstance(outer, (cst.Try, cst.If)))
     bound = {name for node in walk_scope(guard) if isinstance(node, _BINDING) for t in ex.targets(node)
-             for name in ex.target_names(t) if _is_constant(node.value) or _is_handled(anatomy, node)}  # fmt: skip
+             for name in ex.target_names(t) if _is_constant(node.value) or anatomy.module.in_handler(node)}  # fmt: skip
     targets = ex.targets(text.node) if isinstance(text.node, _BINDING) else []
     return bound - {name for target in targets for name in ex.target_names(target)}
-
-
-def _is_handled(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    return any(isinstance(outer, cst.ExceptHandler) for outer in anatomy.module.ancestors(node))
 
 
 def _is_constant(value: cst.BaseExpression | None) -> bool:
@@ -649,7 +452,7 @@ def _is_constant(value: cst.BaseExpression | None) -> bool:
     return value is not None and (is_word or ex.dotted(value) in ex.CONSTANTS)
 
 
-def _taken(anatomy: Anatomy, function: Scope, call: cst.Call, texts: list[ErrorText]) -> _Source:
+def _taken(anatomy: Anatomy, function: Scope, call: cst.Call, texts: list[ErrorText]) -> Source:
     """What a call gives that may be a text of an error: in which names, and what it gives beside."""
     holder, text = anatomy.module.parent[call], texts[0]
     while isinstance(holder, (cst.Await, cst.From)):
@@ -658,14 +461,16 @@ def _taken(anatomy: Anatomy, function: Scope, call: cst.Call, texts: list[ErrorT
     whole = {target.value for target in targets if isinstance(target, cst.Name)}
     keys = {each.part for each in texts}
     read = _read_apart(function, whole, keys) if whole and all(isinstance(key, str) for key in keys) else frozenset()
-    names = _made_of(anatomy, function, call, others=[node for node in read if _is_alone(anatomy, node, whole, read)])
+    names = names_made_of(
+        anatomy, function, call, others=[node for node in read if _is_alone(anatomy, node, whole, read)]
+    )
     unpacked = [target.elements for target in targets if isinstance(target, cst.Tuple) and isinstance(text.part, int)]
     beside = {at: ex.target_names(e.value) for elements in unpacked for at, e in enumerate(elements) if at != text.part}
     flags = {name for at, bound in beside.items() if at in text.beside for name in bound}
     names -= {name for bound in beside.values() for name in bound}
     if unpacked:
         texts = [replace(each, part=None, beside=frozenset()) for each in texts]
-    return _Source(call, texts, names, flags, call, read, frozenset(whole))
+    return Source(call, texts, names, flags, call, read, frozenset(whole))
 
 
 def _read_apart(function: Scope, whole: set[str], keys: set[Place]) -> frozenset[cst.CSTNode]:
@@ -685,102 +490,9 @@ def _is_alone(anatomy: Anatomy, node: cst.CSTNode, whole: set[str], read: frozen
     )
 
 
-def _said(
-    anatomy: Anatomy, function: Scope, node: cst.CSTNode, names: set[str], *, bare: bool = False
-) -> set[cst.CSTNode]:
-    """The messages of the assistant, or what says its role, that are made of a node or of names; and their names."""
-    made: set[cst.CSTNode] = set()
-    bound: set[str] = set()
-    for each in function.nodes_of(cst.Dict, cst.Call):
-        is_other = each is not node and each not in anatomy.facts.calls  # what a model is asked with, it has not said
-        if is_other and _is_assistant(anatomy, each) and _is_in(anatomy, _values(each), node, names, bare=bare):
-            made.add(each)
-    for node in function.nodes_of(cst.Assign, cst.AnnAssign):
-        if node.value is not None and ex.inner(node.value) in made:
-            bound.update(name for target in ex.targets(node) for name in ex.target_names(target))
-    return made.union(name for name in function.nodes_of(cst.Name) if name.value in bound)
-
-
-def _is_assistant(anatomy: Anatomy, node: cst.Dict | cst.Call) -> bool:
-    """Whether what is made, or called, says that the model has said it."""
-    if any(message.role == "assistant" for message in anatomy.transcript.messages.of(node)):
-        return True
-    words = {ex.text(value) or f" {ex.last_name(value)}" for value in _values(node)}
-    return any(word.strip().lower() in SPEAKERS and word != " model" for word in words)
-
-
-def _values(node: cst.Dict | cst.Call) -> list[cst.BaseExpression]:
-    return list(ex.dict_items(node).values()) if isinstance(node, cst.Dict) else [arg.value for arg in node.args]
-
-
-def _lasts(
-    anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode, names: Collection[str] = frozenset()
-) -> bool:
-    """Whether a history is sent again: it outlives the function, is given back, or is asked with after the store.
-
-    `names` hold the text of an error: where that is decoded, it fails.
-    """
-    if function.kind == "module" or _outlives(anatomy, function, slot):
-        return True
-    given_back = (part for leaves in function.nodes_of(cst.Return) if leaves.value is not None for part in walk(leaves))
-    if any(isinstance(part, cst.Name) and anatomy.facts.slots.of(part) == slot for part in given_back):
-        return True
-    calls = [call for call in function.nodes_of(cst.Call) if call is not node]
-    if any(isinstance(ex.inner(value), cst.Call) for value in anatomy.facts.assigned(slot)):  # loaded, and saved again
-        saves = [call for call in calls if anatomy.keeps(call)]
-        if anatomy.leads(function, [node], [call for call in saves if _is_given(anatomy, call, slot)]):
-            return True
-    asks = [call for call in calls if anatomy.turns.asks(call)]
-    decodes = [call for call in calls if anatomy.facts.decoder(call) is not None and call.args and names]
-    decodes = [call for call in decodes if any(is_read(part, names) for part in walk(call.args[0].value))]
-    if not decodes:
-        return anatomy.leads(function, [node], asks)
-    flow, decoding = anatomy.flow(function), {*anatomy.points(function, decodes)}
-    start, goals = anatomy.points(function, [node]), anatomy.points(function, asks)
-    if flow.reaches(start, goals, decoding, exceptions=False):
-        return True
-    failed = [to for point in decoding for to, kind in point.successors if kind in {"exception", "raise"}]
-    return flow.reaches(start, [*decoding], exceptions=False) and flow.reaches(
-        failed, goals, decoding, exceptions=False
-    )
-
-
-def _is_given(anatomy: Anatomy, call: cst.Call, slot: Slot) -> bool:
-    """Whether a call gets a list, alone or in a document, which may be encoded or have a name."""
-    facts, queue = anatomy.facts, [arg.value for arg in call.args]
-    for value in islice(queue, _MOST_PARTS):
-        if facts.encoder(value) is not None:
-            queue += [arg.value for arg in value.args]  # type: ignore[attr-defined]
-        whole = [made for made in (value, *facts.values_of(value)) if ex.is_dict(made)]
-        queue += [part for made in whole for part in ex.dict_items(made).values()]
-    return any(facts.slots.of(value) == slot for value in queue)
-
-
-def _sends_own(text: ErrorText) -> bool:
-    """Whether a request sends what its object or its file keeps."""
-    request = text.anatomy.facts.calls.get(text.request)
-    slot = text.anatomy.facts.slots.of(request.history) if request is not None and request.history is not None else None
-    root = root_object(text.anatomy.aliases.of(slot)) if slot is not None else None
-    return root is not None and (root[0] == "attr" or root[:2] == ("var", text.anatomy.module.top))
-
-
-def _holds_past(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:
-    """Whether a history has messages of earlier turns: it outlives the function, or is made of another list."""
-    grown = [write.value for write in anatomy.writes.by_slot.get(slot, ()) if write.kind == "extend"]
-    values = [value for value in (*anatomy.facts.assigned(slot), *grown) if value is not None]
-    starred = (e for value in values for e in walk(value) if isinstance(e, cst.StarredElement))
-    return (
-        _outlives(anatomy, function, slot)
-        or any(not isinstance(ex.inner(value), cst.List) for value in values)
-        or next(starred, None) is not None
-    )
-
-
 def made_with(anatomy: Anatomy, function: Scope, ask: cst.Call) -> Iterator[cst.BaseExpression]:
     """What a request is made with, and all that this is made of in its function."""
-    queue: list[cst.CSTNode] = [*(arg.value for arg in ask.args)]
-    base = ex.receiver(ask)
-    queue += [base] if base is not None else []
+    queue: list[cst.CSTNode] = [*ex.handed(ask)]
     seen = {*anatomy.module.imports.full}  # what is put into a module is not what another part of it is made of
     while queue:
         for node in walk(queue.pop()):
@@ -792,31 +504,7 @@ def made_with(anatomy: Anatomy, function: Scope, ask: cst.Call) -> Iterator[cst.
                 queue += [value for value in bound if not anatomy.module.inside(ask, value)]
 
 
-def _objects(anatomy: Anatomy, store: cst.CSTNode) -> set[str]:
-    """The objects that a store is made in, as they are written: that of its method, its owner, what it is handed."""
-    if not isinstance(store, cst.Call):
-        return set()
-    base = ex.receiver(store)
-    owner = base.value if isinstance(base, cst.Attribute) else None
-    objects = [node for node in (base, owner, *(arg.value for arg in store.args)) if node is not None]
-    return {ex.source(node) for node in objects if ex.dotted(node) not in {"self", "cls", *anatomy.module.imports.full}}
-
-
-def _is_read_of(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
-    """Whether something of an object is read here: a part of it, or what its method gives."""
-    outer = anatomy.module.parent[node]
-    return isinstance(outer, (cst.Attribute, cst.Subscript)) and outer.value is node
-
-
-def _outlives(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:
-    """Whether what lives in a slot is there when the function is over: also what it was handed."""
-    place = anatomy.aliases.of(slot)
-    root = root_object(place)
-    is_own = root[0] == "var" and root[1] is function and root[2] not in parameter_names(function)
-    return not is_own or anatomy.aliases.is_lasting(place, function)
-
-
-def _is_asked(anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTNode) -> bool:
+def _is_asked(anatomy: Anatomy, function: Scope, source: Source, goal: cst.CSTNode) -> bool:
     """Whether a test between the text and the goal asks whether it is one."""
     order, module = anatomy.module.order, anatomy.module
     first = order[module.statement(source.node)]
@@ -831,24 +519,6 @@ def _is_asked(anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTN
         for test in between
         for part in _asking(test)
     )
-
-
-def _is_asked_for(there: Anatomy, function: Scope, store: cst.CSTNode, names: set[str]) -> bool:
-    """Whether a function comes to a store only behind a test of what names hold: `if reply: history.append(...)`."""
-    tests = (test.test for test, _ in passed(there.module, store, function.node))
-    return any(holds([test], function.node, names) for test in tests)
-
-
-def _asks_in_its_body(anatomy: Anatomy, call: cst.CSTNode, node: cst.CSTNode, names: set[str]) -> bool:
-    """Whether the function of the project that a call runs stores what it is handed only behind a test of that."""
-    found = body(anatomy, call) if isinstance(call, cst.Call) else None
-    if found is None or not isinstance(call, cst.Call):
-        return False
-    there, function = found
-    given = {slot[2] for slot, value in there.facts.slots.bindings(call, function) if holds([value], node, names)}
-    grown = [s.node for s in there.transcript.stored(function) if s.kind in GROWING]
-    stores = [node for node in grown if any(is_read(part, given) for part in walk(node))]
-    return bool(stores) and all(_is_asked_for(there, function, store, given) for store in stores)
 
 
 def _not_for_none(function: Scope, names: set[str]) -> Iterator[cst.BaseExpression]:
@@ -873,7 +543,7 @@ def _asking(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield test
 
 
-def _tells(part: cst.BaseExpression, source: _Source, words: list[str]) -> bool:
+def _tells(part: cst.BaseExpression, source: Source, words: list[str]) -> bool:
     """Whether a test tells an error's text from an answer: not that there is one, nor what stands in it otherwise."""
     nodes = list(walk(part))
     if any(isinstance(node, cst.Name) and node.value in source.flags for node in nodes):

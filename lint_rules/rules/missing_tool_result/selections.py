@@ -17,7 +17,7 @@ def left_behind(anatomy: Anatomy, callee: Scope) -> dict[Slot, cst.CSTNode]:
     """The parameters of a function of which it returns some elements only, each with the loop that chooses."""
     found: dict[Slot, cst.CSTNode] = {}
     slots = anatomy.facts.slots
-    returned = [ex.inner(n.value) for n in callee.nodes_of(cst.Return) if n.value is not None]
+    returned = [ex.inner(value) for value in callee.returned]
     if len(returned) != 1:
         return found
     given = {slots.parameter(callee, p.name.value) for p in parameters(callee)}
@@ -43,7 +43,7 @@ def _container(anatomy: Anatomy, value: cst.BaseExpression) -> Slot | None:
         if inside is None:
             return None
         value = ex.inner(inside)
-    return anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
+    return anatomy.facts.slots.of_name(value)
 
 
 def _puts(anatomy: Anatomy, node: cst.CSTNode, kept: Slot | None, element: str) -> bool:

@@ -61,15 +61,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.rounds.limits import Cause, Limits, Optional
+from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.unlimited_by_default.optional import Optional, optional_limit
 from lint_rules.syntax import expressions as ex
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for loop in anatomy.rounds:
         limits = Limits(anatomy, loop.node, loop.function)
-        optional = limits.optional()
+        optional = optional_limit(limits)
         if optional is None or limits.waits is not None or not _is_round(limits):
             continue
         message = (

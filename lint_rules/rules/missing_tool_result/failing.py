@@ -17,7 +17,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
 from lint_rules.anatomy.messages.classes import run_elsewhere
-from lint_rules.anatomy.rounds.error_ways import kept_by_gather
+from lint_rules.anatomy.program.handlers import kept_by_gather
 from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -80,9 +80,7 @@ class Fault:
         """
         return self.landing(module, graph, point, settled)[0]
 
-    def landing(
-        self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never
-    ) -> tuple[Point | None, Fault]:
+    def landing(self, module: SourceModule, graph: Graph, point: Point, settled: Settled) -> tuple[Point | None, Fault]:
         """The same, with the error as it is there."""
         if self.stops and point.statement is not None:
             return self._lands_stopped(module, graph, point.statement, settled), self

@@ -1,7 +1,4 @@
-"""Chains over the roles of messages: which roles each branch takes, and which none does.
-
-`if m["role"] == "user": ... elif m["role"] in ("assistant", "model"): ...` without an else, in a loop over a history.
-"""
+"""Tests of the role of one message after the other."""
 
 from __future__ import annotations
 
@@ -14,19 +11,9 @@ from lint_rules.anatomy.messages.messages import ROLES
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import iterated
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
-
-
-@record
-class RoleChain:
-    """`node` is the first `if`, `loop` goes over the messages, `roles` are those that some branch takes."""
-
-    node: cst.If
-    loop: cst.For
-    message: Slot
-    roles: frozenset[str]
-    branches: tuple[cst.If, ...]
 
 
 def role_chains(anatomy: Anatomy) -> Iterator[RoleChain]:
@@ -41,13 +28,6 @@ def role_chains(anatomy: Anatomy) -> Iterator[RoleChain]:
         chain = _chain(anatomy, node, loop)
         if chain is not None:
             yield chain
-
-
-def iterated(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`xs` of `enumerate(xs)`, `reversed(xs)`: the list whose messages a loop goes through; else the node."""
-    if isinstance(node, cst.Call) and ex.called_name(node) in {"enumerate", "reversed"} and node.args:
-        return node.args[0].value
-    return node
 
 
 def _chain(anatomy: Anatomy, node: cst.If, loop: cst.For) -> RoleChain | None:
@@ -95,7 +75,7 @@ def _message_of(anatomy: Anatomy, node: cst.BaseExpression) -> Slot | None:
     pair = ex.member(node)
     if pair is None and isinstance(node, cst.Name):
         slot = slots.of(node)
-        pairs = [ex.member(value) for value in (anatomy.facts.assigned(slot) if slot is not None else [])]
+        pairs = [ex.member(value) for value in (anatomy.facts.assigned(slot))]
         pair = pairs[0] if len(pairs) == 1 else None
     return slots.of(pair[0]) if pair is not None and pair[1] == "role" else None
 
@@ -111,3 +91,14 @@ def mentions_role(anatomy: Anatomy, region: cst.CSTNode, role: str, besides: cst
         if role == "system" and "system" in name.lower():
             return True
     return False
+
+
+@record
+class RoleChain:
+    """`node` is the first `if`, `loop` goes over the messages, `roles` are those that some branch takes."""
+
+    node: cst.If
+    loop: cst.For
+    message: Slot
+    roles: frozenset[str]
+    branches: tuple[cst.If, ...]

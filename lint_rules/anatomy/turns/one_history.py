@@ -1,0 +1,246 @@
+"""Whether what loads a history and what stores messages mean the same one: one resource, for other runs, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.turns.asked import AskedWith, paths, values_given
+from lint_rules.anatomy.turns.lasting_places import LastingPlaces
+from lint_rules.anatomy.turns.resources import Touched
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import (
+    MESSAGE_PARTS,
+    TELLING_ROLES,
+)
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import names_of_elements
+from lint_rules.syntax.memo import kept
+from lint_rules.syntax.mentions import names_in
+from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.walk import walk
+
+_DEEPEST = 4
+
+
+class OneHistory:
+    """Tells it of the calls of one file."""
+
+    def __init__(self, anatomy: Anatomy, asked: AskedWith, lasting: LastingPlaces) -> None:
+        self._anatomy = anatomy
+        self._facts = anatomy.facts
+        self._module = anatomy.module
+        self._asked = asked
+        self._lasting = lasting
+        self._resources = anatomy.resources
+
+    def is_one(
+        self,
+        load: cst.Call,
+        save: cst.Call,
+        ask: cst.Call,
+        function: Scope,
+        outer: Scope | None = None,
+        whole: cst.Name | None = None,
+    ) -> bool:
+        """Whether a call in `function` stores messages where another one, maybe of an `outer` function, loaded them.
+
+        `whole` is what it stores, if that is all that was loaded.
+        """
+        where = outer or function
+        one, other = self._resources.of(load), self._resources.of(save)
+        loads, saves = self._resources.runs(load), self._resources.runs(save)
+        known = loads is not None and saves is not None
+        place, same = self.receiver(load, where), self.receiver(save, function)
+        if not known:
+            is_same = place is not None and place == same
+            handed = load.args and not self._handles(load, where).isdisjoint(self._handles(save, function))
+            if (is_same or handed) and self.is_history(load, ask, where):
+                return True
+        if (
+            (known and loads is saves)
+            or not (one.is_read_again_after(other) or (whole is not None and one.is_put_back_by(other)))
+            or not self.outlives(one, other, place, save)
+        ):
+            return False
+        if self.is_history(load, ask, where) or self.says_role(save):
+            return True
+        if where is not function:
+            return False
+        if one.read & other.made:
+            return self._tells_both(load, save, ask, function)
+        return self._lasting.read_and_grown(load, save) is not None and self._is_told_before(save, load, function)
+
+    def grown_place(self, load: cst.Call, save: cst.Call) -> Slot | None:
+        """Where the lines of a talk lie that two functions of this file keep: one reads what the other adds."""
+        function, runs = self._module.scope_of[save].function, self._facts.slots.callee(save)
+        is_told = runs is not None and self._is_told_before(save, load, function)
+        return self._lasting.read_and_grown(load, save) if is_told else None
+
+    def _is_told_before(self, save: cst.Call, load: cst.Call, function: Scope) -> bool:
+        """Whether what stores the answer has stored something, too, before it is loaded: the question."""
+        runs = self._resources.runs(save)
+        same = (call for call in function.nodes_of(cst.Call) if call is not save and self._resources.runs(call) is runs)
+        return any(self._asked.is_at(call, load, function, before=True) for call in same)
+
+    def outlives(self, one: Touched, other: Touched, place: Slot | None, save: cst.Call) -> bool:
+        """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
+        return (one.lies_outside and bool(other.lies_outside or other.over)) or (
+            place is not None and (self._module.is_statement(save) or self.says_role(save))
+        )
+
+    def _handles(self, call: cst.Call, function: Scope) -> set[str]:
+        """The objects of which methods are called, also in a function of this file, that `function` was given.
+
+        As it writes them: `dao.talks`.
+        """
+        callee, given = self._facts.slots.callee(call), parameter_names(function)
+        inner = callee.nodes_of(cst.Call) if callee is not None else [call]
+        bound = (
+            {}
+            if callee is None
+            else {
+                slot[2]: ex.dotted(value)
+                for slot, value in self._facts.slots.bindings(call, callee)
+                if slot[0] == "var"
+            }
+        )
+        found = set()
+        for each in inner:
+            base = ex.receiver(each)
+            root, dot, rest = ((ex.dotted(base) or "") if base is not None else "").partition(".")
+            name = bound.get(root) if callee is not None else root
+            if each.args and name is not None and name.partition(".")[0] in given:
+                found.add(f"{name}{dot}{rest}")
+        return found
+
+    def receiver(self, call: cst.Call, function: Scope) -> Slot | None:
+        """The lasting place of the object of which a method is called; of a function its file."""
+        base = ex.receiver(call)
+        if base is None:
+            return ("var", self._module.top, ex.called_name(call)) if self._resources.runs(call) is not None else None
+        is_library = isinstance(base, cst.Name) and self._is_library(base.value)
+        return self._anatomy.aliases.lasting_at(base, function) if not is_library else None
+
+    def store(self, load: cst.Call, function: Scope) -> Slot | None:
+        """What the store is called: where the object lives, or as its rows are."""
+        touched = self._resources.of(load)
+        tables = [name for name in touched.got if " " not in name]
+        named = min([*touched.read, *touched.outside, *tables, *([] if tables else [ex.called_name(load)])])
+        return self.receiver(load, function) or ("var", self._module.top, named)
+
+    def _is_library(self, name: str) -> bool:
+        """`json` of `json.loads(text)`: a module that is not of the project."""
+        if name not in self._module.imports.full or self._anatomy.imports_module(name):
+            return False
+        return all(self._anatomy.defined_elsewhere(name, keyword) is None for keyword in ("", "class"))
+
+    def is_history(self, load: cst.Call, ask: cst.Call, function: Scope) -> bool:
+        """Whether what a call gives is known to be a history: what holds it is one, or is sent as one."""
+        names = self._listed(load, function)
+        request = self._facts.calls.get(ask)
+        sent = [request.history] if request is not None and request.history is not None else []
+        for there, callee in filter(None, (body(self._anatomy, ask),)):
+            bound = there.facts.slots.bindings(ask, callee)
+            sent += [value for slot, value in bound if Kind.HISTORY in there.facts.of(slot)]
+        if any(_is_listed(value, load, names) for value in sent) or self._gives_history(load):
+            return True
+        known = [load, *(name for name in function.nodes_of(cst.Name) if name.value in names)]
+        grown = any(self._asked.put_into(ask, names))
+        return grown or any(Kind.HISTORY in self._facts.kinds(node) for node in known)
+
+    def _gives_history(self, load: cst.Call) -> bool:
+        """Whether the function of a call gives back a history, or makes messages of what it has read."""
+        found = body(self._anatomy, load)
+        there, nodes = (found[0], found[1].nodes) if found is not None else (self._anatomy, [])
+        return any(
+            (isinstance(node, cst.Return) and node.value is not None and Kind.HISTORY in there.facts.kinds(node.value))
+            or (
+                isinstance(node, cst.Dict)
+                and "role" in (keys := ex.dict_items(node))
+                and not MESSAGE_PARTS.isdisjoint(keys)
+            )
+            for node in nodes
+        )
+
+    def _listed(self, load: cst.Call, function: Scope) -> set[str]:
+        """The names that hold what a call gives, or lists with its elements; not what is made of their texts."""
+        names = self._asked.holders(load)
+        for _ in range(_DEEPEST):
+            for value, targets in self._bound(function):
+                if _is_listed(value, load, names):
+                    names.update(target.value for target in targets if isinstance(target, cst.Name))
+        return names
+
+    @kept
+    def _bound(self, function: Scope) -> list[tuple[cst.BaseExpression, Sequence[cst.BaseExpression]]]:
+        """What a function binds, and to what; also `messages.extend(store.history(key))`, and that one by one."""
+        nodes = function.nodes_of(cst.Assign, cst.AnnAssign)
+        found: list[tuple[cst.BaseExpression, Sequence[cst.BaseExpression]]] = [
+            (node.value, ex.targets(node)) for node in nodes if node.value is not None
+        ]
+        for call in function.nodes_of(cst.Call):
+            base = ex.receiver(call) if ex.called_name(call) in {"extend", "append"} and call.args else None
+            if base is not None and ex.called_name(call) == "extend":
+                found.append((call.args[0].value, [base]))
+            elif base is not None and (loop := self._gone_through(call)) is not None:
+                found.append((loop.iter, [base]))
+        return found
+
+    def _gone_through(self, call: cst.Call) -> cst.For | None:
+        """The loop of which a call is handed each element, or what is made of that."""
+        loops = (outer for outer in self._module.ancestors(call) if isinstance(outer, cst.For))
+        names = names_in(*call.args)
+        return next((loop for loop in loops if names & names_of_elements(loop)), None)
+
+    def says_role(self, call: cst.Call) -> bool:
+        """`store.note(key, "assistant", reply)`, also in what a function of this file does."""
+        callee = self._facts.slots.callee(call)
+        inner = [c for f in self._anatomy.calls.reachable(callee) for c in f.nodes_of(cst.Call)] if callee else []
+        parts = (part for each in (call, *inner) for value in values_given(each) for part in walk(value))
+        return any(
+            ex.text(part) in TELLING_ROLES or Kind.MESSAGE in self._facts.kinds(part)
+            for part in parts
+            if isinstance(part, (cst.SimpleString, cst.Dict, cst.Call, cst.Name))
+        )
+
+    def _tells_both(self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
+        """Whether what was asked is stored, too, in one call with the answer or in another one.
+
+        That is neither a key nor what was loaded: marks for rows that wait for them are no conversation.
+        """
+        past = self._asked.places.derived(function, load, grown=True, until=ask)
+        names = self._asked.places.derived(function, ask, grown=True) | past
+        keys = {p for arg in load.args for p in paths(arg.value)}
+        sent, read = self._asked.made_of(ex.handed(ask), ask, function).keys() - keys, self._resources.of(load).read
+        others = (call for call in function.nodes_of(cst.Call) if self._asked.is_done(call) and call not in {load, ask})
+        made = (call for call in others if call is save or not read.isdisjoint(self._resources.of(call).made))
+        stored = (item for call in made for arg in call.args for item in paths(arg.value).items())
+        return any(path in sent and root not in names for path, root in stored)
+
+
+def _is_listed(value: cst.BaseExpression, load: cst.Call, names: set[str]) -> bool:
+    """Whether a value is what a call gave, a part of it, or a list with its elements."""
+    queue: list[cst.BaseExpression] = [value]
+    for here in queue:
+        if here is load or (isinstance(here, cst.Name) and here.value in names):
+            return True
+        if isinstance(here, cst.Await):
+            queue.append(here.expression)
+        elif isinstance(here, cst.Attribute | cst.Subscript):
+            queue.append(here.value)
+        elif isinstance(here, cst.BinaryOperation | cst.BooleanOperation):
+            queue += [here.left, here.right]
+        elif isinstance(here, cst.IfExp):
+            queue += [here.body, here.orelse]
+        elif isinstance(here, cst.ListComp | cst.GeneratorExp):
+            queue.append(here.for_in.iter)
+        elif isinstance(here, cst.List):
+            queue += [part.value for part in here.elements if isinstance(part, cst.StarredElement)]
+        elif isinstance(here, cst.Call):
+            queue += ex.handed(here)
+    return False

@@ -1,0 +1,61 @@
+"""Results that are made anew without the id of the call that they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.recast import (
+    CALLS,
+    Copy,
+    Recast,
+    copies,
+    is_handed_on,
+    is_made_of,
+    is_sent,
+    made,
+    roles_of,
+)
+from lint_rules.anatomy.vocabulary import ANSWERED
+from lint_rules.syntax import expressions as ex
+
+
+def unlinked(anatomy: Anatomy) -> Iterator[Recast]:
+    """Copies that get the calls of the old messages, and not the ids by which results say which call they answer.
+
+    Of a history that has calls, some messages are results. Only where it is sent to an API that looks for the ids.
+    """
+    linking = [call for call in anatomy.facts.calls.values() if "completion" in call.name]
+    for node, items in made(anatomy) if linking else ():
+        function = anatomy.module.scope_of[node].function
+        for copy in copies(anatomy, node, items):
+            calls = _taken_over(anatomy, copy)
+            if calls is None or "tool" not in roles_of(anatomy, copy) or is_handed_on(anatomy, copy):
+                continue
+            if not any(map(_is_about_ids, function.nodes)) and is_sent(anatomy, node, linking):
+                yield Recast(node, calls)
+                break
+
+
+def _taken_over(anatomy: Anatomy, copy: Copy) -> cst.CSTNode | None:
+    """Where the new message gets calls that are made of those of the old one."""
+    statement = anatomy.module.statement(copy.node)
+    targets = ex.assigned(statement)
+    slots = {anatomy.facts.slots.of(target) for target in targets} - {None}
+    function = anatomy.module.scope_of[copy.node].function
+    for line in anatomy.module.nodes_inside(copy.region, function, cst.Assign) if slots else ():
+        for target in ex.targets(line):
+            pair = ex.member(target)
+            if pair is not None and pair[1] == "tool_calls" and anatomy.facts.slots.of(pair[0]) in slots:
+                if is_made_of(anatomy, line.value, copy.base, CALLS, 0):
+                    return line
+    return None
+
+
+def _is_about_ids(part: cst.CSTNode) -> bool:
+    """Whether a part of the code sets or reads the id of an answered call."""
+    pair = ex.member(part)
+    word = ex.text(part) if isinstance(part, cst.SimpleString) else pair[1] if pair is not None else None
+    return word in ANSWERED

@@ -1,0 +1,202 @@
+"""Ways out of a region on which a call gets no answer."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import libcst as cst
+
+from lint_rules.obligations.unanswered import Region, rounds_of
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import JUMPS
+from lint_rules.syntax.graph import Kind as EdgeKind
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.record import record
+
+
+@record
+class Escape:
+    """A step after which the call gets no answer: `node` is where to point at, `exit` where the way leaves the region.
+
+    `jump` is the statement that it takes, `test` the condition that decides, `handler` the handler it goes through.
+    """
+
+    node: cst.CSTNode
+    exit: Point
+    jump: cst.CSTNode | None
+    test: cst.BaseExpression | None
+    handler: cst.ExceptHandler | None
+    flags: dict[str, bool]
+
+
+class Escapes:
+    """Finds those of one region."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def all(self) -> Iterator[Escape]:
+        """The steps after which the waiting call gets no answer in the region, in source order; one a place."""
+        if not self._answers():
+            return
+        seen: set[cst.CSTNode] = set()
+        order = self._region.module.order
+        for point in sorted(self._region.waiting & self._region.hopeful, key=lambda p: order[p.statement]):  # type: ignore[index]
+            for target, kind in self._region.edges(point):
+                if target in self._region.hopeful or (kind == "exception" and target not in self._region.inside):
+                    continue  # who takes an error that leaves the region stands outside
+                escape = self._escape(point, target, kind)
+                if escape is not None and escape.node not in seen:
+                    seen.add(escape.node)
+                    yield escape
+
+    def _answers(self) -> bool:
+        """Whether some path of the region makes an answer."""
+        seen = set(self._region.starts)
+        queue = deque(seen)
+        while queue:
+            here = queue.popleft()
+            if here in self._region.made:
+                return True
+            for target, _ in self._region.edges(here):
+                if target in self._region.inside and target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+        return False
+
+    def leavings(self, takes_back: Callable[[Point], bool], aside: Callable[[], bool]) -> Iterator[Escape]:
+        """`break` and `return` behind an answer: the calls that a loop has not come to yet get none.
+
+        If `aside` says so also where the call was put aside, or handed to somebody. Behind a point that takes the
+        message with the calls back, or answers them all, there are none left.
+        """
+        gone = {p for p in self._region.points if takes_back(p)}
+        open_ = self._region.reached(self._region.starts, gone)
+        begun = (
+            self._region.settling
+            if self._region.settling != self._region.answering and aside()
+            else self._region.answering
+        )
+        answered = [
+            t for p in begun & open_ for t, kind in p.successors if kind != "exception" and t in self._region.inside
+        ]
+        order = self._region.module.order
+        for point in sorted(self._region.reached(answered, gone), key=lambda p: order[p.statement]):  # type: ignore[index]
+            node = point.statement
+            if isinstance(node, (cst.Break, cst.Return)):
+                for target, _ in point.successors:
+                    if target not in self._region.inside:
+                        yield Escape(node, target, node, self._test_around(node), None, self.flags_beside(node))
+
+    def _test_around(self, node: cst.CSTNode) -> cst.BaseExpression | None:
+        """The test of the innermost `if` of the region around a node."""
+        for outer in self._region.module.ancestors(node):
+            if isinstance(outer, cst.If) and outer in self._region.statements:
+                return outer.test
+            if isinstance(outer, (cst.FunctionDef, cst.For, cst.While)):
+                return None
+        return None
+
+    def flags_beside(self, node: cst.CSTNode | None) -> dict[str, bool]:
+        """The names that are set to True or False in the same block."""
+        found: dict[str, bool] = {}
+        line = self._region.module.parent.get(node) if node is not None else None
+        block = self._region.module.parent.get(line) if line is not None else None
+        for line in block.body if isinstance(block, cst.IndentedBlock) else ():
+            for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                found.update(_flag(small))
+        return found
+
+    def _escape(self, point: Point, target: Point, kind: EdgeKind) -> Escape | None:
+        end = target if target not in self._region.inside else self._end(target)
+        if end is None or end is self._region.graph.raises:
+            return None
+        jump = self._jump(target)
+        handler = self._handler_around(target.statement if target in self._region.inside else point.statement)
+        test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else rounds_of(point.statement)
+        node = jump or handler or test
+        if isinstance(target.statement, cst.BaseSmallStatement) and target in self._region.inside and jump is None:
+            node = handler or target.statement  # `else: print("unknown tool")`
+            if test is not None and self._is_body_of(target.statement, point.statement):
+                node = test
+        node = node or point.statement
+        flags = self._flags(point, target)
+        if test is not None and isinstance(point.statement, cst.If):
+            flags[ex.source(test, 200)] = kind == "true"
+        return Escape(node, end, jump, test, handler, flags) if node is not None else None
+
+    def _is_body_of(self, node: cst.CSTNode, test: cst.CSTNode | None) -> bool:
+        return isinstance(test, cst.If) and self._region.module.inside(node, test.body)
+
+    def _handler_around(self, node: cst.CSTNode | None) -> cst.ExceptHandler | None:
+        """The handler that a node stands in, of those of the region."""
+        while node is not None:
+            if isinstance(node, cst.ExceptHandler):
+                return node if node in self._region.statements else None
+            if isinstance(node, (cst.FunctionDef, cst.Module)):
+                return None
+            node = self._region.module.parent.get(node)
+        return None
+
+    def _end(self, start: Point) -> Point | None:
+        """Where a way leads that is decided: the first point outside the region, by way of one more round."""
+        seen = {start}
+        queue = deque([start])
+        while queue:
+            here = queue.popleft()
+            for target, kind in self._region.edges(here):
+                if kind == "exception" or (
+                    kind == "false" and here is not start and rounds_of(here.statement) is not None
+                ):
+                    continue
+                if target not in self._region.inside:
+                    return target
+                if target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+        return None
+
+    def _flags(self, point: Point, target: Point) -> dict[str, bool]:
+        """The names that are set to True or False on the way, as far as there is but one."""
+        found: dict[str, bool] = {}
+        here: Point | None = target
+        seen: set[Point] = set()
+        while here is not None and here in self._region.inside and here not in seen:
+            seen.add(here)
+            found.update(_flag(here.statement))
+            following = {t for t, kind in self._region.edges(here) if kind != "exception"}
+            here = following.pop() if len(following) == 1 else None
+        return found
+
+    def _jump(self, start: Point) -> cst.CSTNode | None:
+        """The `continue`, `break` or `return` that a decided way takes, if there is but one way."""
+        here: Point | None = start
+        seen: set[Point] = set()
+        while here is not None and here in self._region.inside and here not in seen:
+            seen.add(here)
+            if isinstance(here.statement, JUMPS):
+                return here.statement
+            following = {t for t, kind in self._region.edges(here) if kind != "exception"}
+            here = following.pop() if len(following) == 1 else None
+        return None
+
+
+def _flag(node: cst.CSTNode | None) -> dict[str, bool]:
+    """The names and attributes that a statement sets to what is surely true or false."""
+    value = ex.inner(node.value) if isinstance(node, cst.Assign) else None
+    known = _is_something(value) if value is not None else None
+    if not isinstance(node, cst.Assign) or known is None:
+        return {}
+    places = (each.target for each in node.targets if isinstance(each.target, (cst.Name, cst.Attribute)))
+    return {ex.source(place, 200): known for place in places}
+
+
+def _is_something(value: cst.BaseExpression) -> bool | None:
+    """What a test of a value gives that is written out: `True`, `None`, `{"id": call.id}`; `[]` may be filled."""
+    if (said := ex.dotted(value)) in ex.CONSTANTS:
+        return said == "True"
+    if isinstance(value, (cst.Dict, cst.List, cst.Tuple, cst.Set)):
+        plain = (cst.DictElement, cst.Element)
+        return True if value.elements and isinstance(value.elements[0], plain) else None
+    return None
