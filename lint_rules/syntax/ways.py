@@ -274,8 +274,9 @@ class Ways:
         if isinstance(statement, cst.For):
             ended.update(_roots(statement.target))
         if isinstance(statement, (cst.For, cst.While)):
-            for inner, count in self._counts.items():  # which begin anew in each turn
-                if inner is statement or self.module.inside(inner, statement):
+            below = self.module.nodes_inside(statement.body, self.function, cst.For)
+            for inner in (statement, *below):  # which begin anew in each turn
+                if (count := self._counts.get(inner)) is not None:
                     ended.add(count.begun)
                     told.update({(count.begun, False)} if inner is not statement else ())
         elif isinstance(statement, cst.MatchCase):
