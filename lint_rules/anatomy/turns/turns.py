@@ -444,8 +444,9 @@ class Turns:
         cls = own_class(self.anatomy, base)
         if cls is not None and cls is function.owner:
             return self._inherited(kept, cls)
-        place = self.anatomy.aliases.lasting_at(base, function)
-        if place is None:
+        slot = self.anatomy.aliases.given(base)
+        place = self.anatomy.aliases.of(slot) if slot is not None else None
+        if place is None or not self.anatomy.aliases.is_lasting(place, function):
             return None
         return as_part_of(kept, place) if cls is None else self._inherited(kept, cls)
 
