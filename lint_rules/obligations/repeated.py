@@ -22,6 +22,7 @@ from lint_rules.obligations.places import Double, How, Places, text_of, untrimme
 from lint_rules.obligations.steady import Steady
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import decorators, parameters
 from lint_rules.syntax.walk import walk
 
@@ -201,17 +202,18 @@ class Repeated:
             return False
         if self.places.stays_behind(stored):
             return self.again.leads(self.again.failed(stored.node), set(self.again.points(stored.node)), avoiding)
-        said = [other.node for other in self.places.all if other.slot == stored.slot and self._is_of_round(other)]
-        avoiding = AnyOf(avoiding, set(self.anatomy.points(self.function, said)))  # a new round has begun there
+        avoiding = AnyOf(avoiding, self._rounds_of(stored.slot))  # a new round has begun there
         return self._comes_back(stored, avoiding) and any(
             self.again.follows(stored.node, call, avoiding)
             for call in self.anatomy.calls.calls_within(loop.body, self.function)
             if self.anatomy.calls.asks(call)
         )
 
-    def _is_of_round(self, stored: Stored) -> bool:
-        """Whether what is stored is what the model has said in a round, or a result of that."""
-        return stored.answers or stored.calls is not None or stored.role == "assistant"
+    @kept
+    def _rounds_of(self, slot: Slot | None) -> frozenset[Point]:
+        """Where a history gets what the model has said in a round, or a result of that."""
+        said = (one for one in self.places.all if one.answers or one.calls is not None or one.role == "assistant")
+        return frozenset(self.anatomy.points(self.function, [one.node for one in said if one.slot == slot]))
 
     def _retried(self, stored: Stored) -> Iterator[Double]:
         """A function that is run again when it fails, after it has stored what it got."""
