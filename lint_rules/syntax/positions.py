@@ -62,7 +62,7 @@ class Positions:
         found: list[str] = []
         around = self._parent.get(statement)
         while around is not None:
-            if type(around) is cst.IndentedBlock:
+            if type(around) is cst.IndentedBlock or type(around) is cst.Match:  # whose cases are indented, too
                 found.append(self._tree.default_indent if around.indent is None else around.indent)
             around = self._parent.get(around)
         return found[::-1]
