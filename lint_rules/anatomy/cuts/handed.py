@@ -72,7 +72,7 @@ class Handed:
     reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is `used` as
     a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what they are. Its
     calls and results may stand `beside` the content of its messages. Where nothing comes back, a loop of rounds ends
-    there and is `quiet` about it.
+    there and is `quiet` about it. An `example` stands at the top of its file: it does not say who else runs that.
     """
 
     file: str
@@ -95,6 +95,7 @@ class Handed:
     anew: bool = False
     kinds: frozenset[Kind] = frozenset()
     quiet: bool = False
+    example: bool = False
 
     @property
     def holder(self) -> str:
@@ -128,6 +129,7 @@ class _Told(NamedTuple):
     anew: bool = False
     kinds: frozenset[Kind] = frozenset()
     quiet: bool = False
+    example: bool = False
 
 
 _NOTHING = _Told(None, "other", frozenset(), quiet=True)
@@ -259,7 +261,9 @@ class _Handing:
         if base is not None:
             slot = anatomy.facts.slots.of(base)
             kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
-            told.append(_Told(None, "object", frozenset(), kept=kept, taken=behind.taken(base), left=left))
+            example = function.kind == "module"
+            object_of = _Told(None, "object", frozenset(), kept=kept, taken=behind.taken(base), left=left)
+            told.append(object_of._replace(example=example))
         end = ends_for_nothing(anatomy, call)
         if not told and end is None:
             return

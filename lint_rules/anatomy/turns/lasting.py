@@ -93,7 +93,7 @@ class Lasting:
         reachable, methods = self.anatomy.calls.reachable, function.owner.methods.values() if function.owner else ()
         entries = {each.qualname for each in methods if each is function or function in reachable(each)}
         told = [each for each in self.anatomy.handed if each.what == "object" and each.owner in entries]
-        return bool(told) and not any(each.kept for each in told)
+        return bool(told) and not any(each.kept or each.example for each in told)
 
     def is_asked_for(self, node: cst.CSTNode) -> bool:
         """`if text == "save": dump(messages)`: what a person asks for with a command is owed on no other way."""
