@@ -470,9 +470,7 @@ class Messages:
     def _gives_result(self, call: cst.Call, depth: int) -> bool:
         """Whether a function of this file gives the part of a message that answers a call."""
         callee = self.facts.slots.callee(call) if depth < _DEEPEST else None
-        given = (
-            [node.value for node in callee.nodes_of(cst.Return) if node.value is not None] if callee is not None else []
-        )
+        given = callee.returned if callee is not None else []
         return bool(given) and all(self._answered(value, {}, depth + 1) for value in given)
 
     def _parts(self, content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -475,12 +475,10 @@ def _put_together(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.BaseExpressio
     """The key that a name stands for, or a function of the file gives: `key = f"talk:{name}"`, `key_of(name)`."""
     if isinstance(node, cst.Call):
         callee = anatomy.facts.slots.callee(node)
-        made = (
-            [each.value for each in callee.nodes_of(cst.Return) if each.value is not None] if callee is not None else []
-        )
+        made = callee.returned if callee is not None else []
     else:
         slot = anatomy.facts.slots.of(node) if isinstance(node, cst.Name) else None
-        made = anatomy.facts.assigned(slot) if slot is not None else []
+        made = anatomy.facts.assigned(slot)
     return made if all(isinstance(each, cst.FormattedString) for each in made) else []
 
 

@@ -90,7 +90,7 @@ def _assigned(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpre
 def _given_back(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What a function of the file gives back, where a part is made by one."""
     callee = anatomy.facts.slots.callee(value) if isinstance(value, cst.Call) else None
-    return [node.value for node in callee.nodes_of(cst.Return) if node.value is not None] if callee is not None else []
+    return callee.returned if callee is not None else []
 
 
 def _loop_of(anatomy: Anatomy, stored: Stored, part: cst.BaseExpression) -> _Loop | None:

@@ -271,7 +271,7 @@ def _lasts(
     """
     if function.kind == "module" or _outlives(anatomy, function, slot):
         return True
-    given_back = (part for leaves in function.nodes_of(cst.Return) if leaves.value is not None for part in walk(leaves))
+    given_back = (part for value in function.returned for part in walk(value))
     if any(isinstance(part, cst.Name) and anatomy.facts.slots.of(part) == slot for part in given_back):
         return True
     calls = [call for call in function.nodes_of(cst.Call) if call is not node]
