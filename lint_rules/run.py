@@ -261,7 +261,7 @@ def _check_all(tasks: Sequence[Task], jobs: int | None, settle: _Settle) -> Iter
     workers = min(jobs or _cpus(), len(tasks))
     if workers > 1 and len(tasks) >= FEW_FILES:
         sizes = [_size(task.path) for task in tasks]
-        if sum(sizes) >= FEW_BYTES or _agent_bytes(tasks) >= FEW_AGENT_BYTES:
+        if sum(sizes) >= FEW_BYTES or (sum(sizes) >= FEW_AGENT_BYTES and _agent_bytes(tasks) >= FEW_AGENT_BYTES):
             return _check_in_processes(tasks, sizes, workers, settle)
     return (settle(task, check_task(task)) for task in tasks)
 

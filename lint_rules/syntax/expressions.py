@@ -186,6 +186,11 @@ def called_name(call: cst.Call) -> str:
     return func.value if type(func) is cst.Name else ""
 
 
+def decorating(decorator: cst.BaseExpression) -> cst.BaseExpression:
+    """What a decorator names: `@app.get`, and the same of `@app.get("/")`."""
+    return decorator.func if isinstance(decorator, cst.Call) else decorator
+
+
 def owner(node: cst.BaseExpression) -> cst.BaseExpression:
     """`x` of `x.messages` and `x["messages"]`: the object that has it goes, and so does its part."""
     while isinstance(node, (cst.Attribute, cst.Subscript)):

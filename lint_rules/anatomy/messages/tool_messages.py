@@ -12,8 +12,6 @@ from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.walk import walk
 
 _RESULTS = frozenset({"tool_result", "toolResult"})
@@ -27,19 +25,6 @@ def hold_tool_messages(anatomy: Anatomy, writes: Iterable[HistoryWrite]) -> bool
 
 def hold_text_only(anatomy: Anatomy, writes: Iterable[HistoryWrite]) -> bool:
     """Whether all that these writes put into a history is seen to be words: no calls, no results, nothing unknown."""
-    known = _told(anatomy, anatomy.module)
-    if id(writes) not in known:
-        known[id(writes)] = writes, _are_text(anatomy, writes)
-    return known[id(writes)][1]
-
-
-@kept
-def _told(anatomy: Anatomy, module: SourceModule) -> dict[int, tuple[Iterable[HistoryWrite], bool]]:
-    """What was told of the writes of a history, kept beside them: each is asked for each of its readers."""
-    return {}
-
-
-def _are_text(anatomy: Anatomy, writes: Iterable[HistoryWrite]) -> bool:
     messages = anatomy.transcript.messages
     put = [write for write in writes if write.kind in GROWING]
     made = [

@@ -96,9 +96,7 @@ class Aliases:
             return False
         given = {param.name.value for param in parameters(outer)}
         return any(each.within(outer) for each in self.graph.servings) or any(
-            (ex.dotted(decorator.func if isinstance(decorator, cst.Call) else decorator) or "").partition(".")[0]
-            in given
-            for decorator in decorators(function)
+            _decorator_name(decorator).partition(".")[0] in given for decorator in decorators(function)
         )
 
     @cached_property
@@ -241,7 +239,7 @@ class Aliases:
 
 def _decorator_name(decorator: cst.BaseExpression) -> str:
     """`lru_cache` of `@lru_cache` and `@lru_cache(maxsize=1)`."""
-    return ex.dotted(decorator.func if isinstance(decorator, cst.Call) else decorator) or ""
+    return ex.dotted(ex.decorating(decorator)) or ""
 
 
 def dependency(slot: Slot) -> cst.BaseExpression | None:

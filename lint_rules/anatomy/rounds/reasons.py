@@ -20,8 +20,7 @@ _REASON = re.compile(
 
 def says_why(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     """Whether the words that stand in for an answer tell why the agent has stopped, or that it has none."""
-    slot = anatomy.facts.slots.of(value)
-    said = [value, *(anatomy.facts.assigned(slot) if slot is not None else ())]
+    said = [value, *anatomy.facts.values_of(value)]
     texts = [ex.text(part) or "" for part in said]
     texts += [n.value for part in said for n in walk(part) if isinstance(n, cst.FormattedStringText)]
     return any(_REASON.search(text) for text in texts)

@@ -519,7 +519,7 @@ def _of_caches(anatomy: Anatomy) -> Iterator[CommonHistory]:
 
 
 def _last(decorator: cst.BaseExpression) -> str:
-    func = decorator.func if isinstance(decorator, cst.Call) else decorator
+    func = ex.decorating(decorator)
     return (ex.dotted(func) or "").rpartition(".")[2]
 
 

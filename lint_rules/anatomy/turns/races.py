@@ -10,6 +10,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
+from lint_rules.anatomy.messages.tool_messages import hold_text_only
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, starts
@@ -25,6 +26,7 @@ from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 
@@ -37,6 +39,12 @@ class SharedHistory:
 
     slot: Slot
     writes: list[HistoryWrite]
+
+
+@kept
+def holds_text_only(anatomy: Anatomy, history: SharedHistory) -> bool:
+    """Whether all that is put into a history is seen to be words: each of its readers asks."""
+    return hold_text_only(anatomy, history.writes)
 
 
 class Races:

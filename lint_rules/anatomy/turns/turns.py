@@ -19,7 +19,7 @@ from lint_rules.anatomy.messages.classes import (
     takes_request,
 )
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
-from lint_rules.anatomy.messages.tool_messages import hold_text_only, hold_tool_messages
+from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Begun, Start, begun_elsewhere
 from lint_rules.anatomy.program.serving import is_streamed
@@ -28,7 +28,7 @@ from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
 from lint_rules.anatomy.turns.foreign_stores import store_of
-from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.turns.races import Races, SharedHistory, holds_text_only
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.kinds import Kind
@@ -301,7 +301,7 @@ class Turns:
         rounds = any(not self._keeps_to_itself(loop, history) for loop in loops)
         if any(growth.tools for growth in self._foreign_growths(history)):
             return True
-        if hold_text_only(self.anatomy, history.writes):
+        if holds_text_only(self.anatomy, history):
             return False
         return rounds or hold_tool_messages(self.anatomy, history.writes)
 

@@ -367,8 +367,7 @@ class Flows(Forms):
 
     def _stands_for(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """An expression, and what a name stands for, or is a copy of."""
-        slot = self.slots.of_name(node)
-        for value in (node, *(self.assigned(slot) if slot is not None else ())):
+        for value in (node, *self.assigned(self.slots.of_name(node))):
             yield value
             yield from sources(value)
 
@@ -433,7 +432,7 @@ class Flows(Forms):
     def _decoded(self, node: cst.Call, text: cst.BaseExpression) -> None:
         """What is decoded of a call are its arguments, whatever the program calls them: `loads(call["parameters"])`."""
         slot = self.slots.of(text)
-        for value in (text, *(self.assigned(slot) if slot is not None else ())):
+        for value in (text, *self.assigned(slot)):
             pair = ex.member(_joined(value))
             if pair is not None and pair[1] == "arguments" and self.slots.of(pair[0]) in self._answerable:
                 how = "its `arguments` are decoded, and its `call_id` is read"

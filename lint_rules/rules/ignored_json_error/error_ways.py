@@ -280,7 +280,7 @@ def _raises_by_contract(function: Scope) -> bool:
 def _caught_by_decorator(anatomy: Anatomy, function: Scope) -> bool:
     """A decorator of this file whose wrapper catches what the function raises and makes something of it."""
     for decorator in decorators(function):
-        maker = anatomy.facts.slots.function(decorator.func if isinstance(decorator, cst.Call) else decorator)
+        maker = anatomy.facts.slots.function(ex.decorating(decorator))
         for node in walk(maker.node) if maker is not None else ():
             if isinstance(node, cst.Try):
                 handler = exceptions.handler_for(node, handlers.LITERAL_ERRORS)

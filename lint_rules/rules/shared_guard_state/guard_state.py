@@ -212,7 +212,7 @@ class GuardStates:
             call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
             inner = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) in _TIDYING else None
             call = ex.inner(inner) if inner is not None else call
-            callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+            callee = self.facts.slots.callee(call)
             waits = any(ex.called_name(each) in WAITING for each in callee.nodes_of(cst.Call)) if callee else True
             if not isinstance(call, cst.Call) or not waits or not any(map(_is_said, call.args)):
                 return False

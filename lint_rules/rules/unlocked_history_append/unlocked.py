@@ -12,13 +12,13 @@ from itertools import combinations
 import libcst as cst
 
 from lint_rules.anatomy.messages.growth import cut_out, grows, reads
-from lint_rules.anatomy.messages.tool_messages import hold_text_only, hold_tool_messages
+from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns import schedules
-from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.turns.races import Races, SharedHistory, holds_text_only
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -88,14 +88,14 @@ def _bare(races: Races, history: SharedHistory, guarded: list[HistoryWrite]) -> 
         bare = [w for w in writes if not races.held(w) and _does_harm(races, history, w)]
         if bare and not _partly_locked(races, function):
             other = next((w for w in named if w.function is not function), named[0])
-            yield Bare(bare[0], other, _named(races.held(other))[0], hold_text_only(races.anatomy, history.writes))
+            yield Bare(bare[0], other, _named(races.held(other))[0], holds_text_only(races.anatomy, history))
 
 
 def _does_harm(races: Races, history: SharedHistory, write: HistoryWrite) -> bool:
     """Whether a write loses something, is part of a turn, or may part calls from results: one more line does not."""
     if write.kind in LOSING or write.kind == "cut" or races.anatomy.turns.runs_model(write.function):
         return True
-    return not hold_text_only(races.anatomy, history.writes)
+    return not holds_text_only(races.anatomy, history)
 
 
 def _named(locks: frozenset[Slot]) -> list[str]:
