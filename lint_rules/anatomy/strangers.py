@@ -23,11 +23,15 @@ class Stranger(NamedTuple):
 def strangers(anatomy: Anatomy) -> Iterator[Stranger]:
     """Calls whose result is used, and whose function is neither of this project nor of Python's own."""
     for call in anatomy.module.nodes_of(cst.Call):
-        name = ex.dotted(call.func)
-        if not name or call in anatomy.facts.calls or not _is_used(anatomy, call) or _is_known(anatomy, call, name):
-            continue
-        if any(anatomy.is_history(arg.value) for arg in call.args):
-            yield Stranger(_listed(anatomy, name), anatomy.line(call))
+        if call not in anatomy.facts.calls and is_stranger(anatomy, call):
+            if any(anatomy.is_history(arg.value) for arg in call.args):
+                yield Stranger(_listed(anatomy, ex.dotted(call.func) or ""), anatomy.line(call))
+
+
+def is_stranger(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether the result of a call is used, and its function is neither of this project nor of Python's own."""
+    name = ex.dotted(call.func) or ""
+    return bool(name) and _is_used(anatomy, call) and not _is_known(anatomy, call, name)
 
 
 def _is_used(anatomy: Anatomy, call: cst.Call) -> bool:

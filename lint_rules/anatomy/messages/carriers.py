@@ -49,9 +49,10 @@ class Carriers:
         """Those that a name, or a part of what it stands for, has in it, whatever it is set to: worked out once."""
         if slot not in self._known:
             self._known[slot] = {slot} if Kind.HISTORY in self._facts.of(slot) else set()  # it may be made of itself
-            if not self._known[slot]:
-                values = self._facts.assigned(slot) if depth < _DEEPEST else []
-                self._known[slot] = set(self._parts.get(slot, ())).union(*(self.of(v, depth + 1) for v in values))
+            if not self._known[slot] or slot[0] == "return":
+                values = slot[1].returned if slot[0] == "return" else self._facts.assigned(slot)
+                inside = (self.of(value, depth + 1) for value in values if depth < _DEEPEST)
+                self._known[slot] = self._known[slot].union(self._parts.get(slot, ()), *inside)
         return self._known[slot]
 
     @cached_property

@@ -107,7 +107,7 @@ def _own_classes(anatomy: Anatomy, slot: Slot) -> Iterator[FoundClass]:
 def _brought(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
     """The classes of what a parameter gets from the files that import this one, and of what is set to a parameter."""
     places = [slot, *(place for value in anatomy.facts.assigned(slot) if (place := anatomy.facts.slots.of(value)))]
-    asked = {place for place in places if is_parameter(place) and anatomy.elements.annotation(place) is None}
+    asked = {place for place in places if is_parameter(place)}
     for each in anatomy.brought if asked else ():
         if each.cls is not None and not asked.isdisjoint(anatomy.contents.arrives(each)):
             yield from anatomy.class_elsewhere(each.path, *each.cls, asking=asking)
@@ -273,6 +273,7 @@ def methods_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False)
         parts = ex.alternatives(base) if base is not None else ()
         methods = (method_of(*each, name) for part in parts for each in _of_which(anatomy, part, asking=asking))
     found = [method for method in methods if method is not None]
+    found.sort(key=lambda method: says_only(method[1]))  # what is promised there others do
     yield from found or _called(anatomy, call, asking=asking)
 
 

@@ -8,22 +8,22 @@ kept as said by the model; or it posts a body, or is called like what asks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.strangers import is_stranger
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Evidence, Kind, LLMCall
 from lint_rules.anatomy.values.llm_calls import BODIES
 from lint_rules.anatomy.values.slots import Slot, made_in, root_object
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.walk import walk
 
 _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT, Kind.CALLS})
@@ -49,7 +49,7 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
         streams = answers or call in carriers.told_in_pieces
         found = run_elsewhere(anatomy, call, asking=True)
         request = _by_body(call, *found, streams) if found is not None else None
-        if found is None or (request is None and _is_left_open(*found)):
+        if found is None or (request is None and _leaves_it_to_others(*found)):
             is_said = facts.slots.of(call) in facts.said
             request = _by_use(anatomy, call, carried, is_said) if carried and (answers or is_said) else None
             if request is None and answers and _has_form(call):
@@ -232,27 +232,31 @@ def _answering(anatomy: Anatomy, call: cst.Call) -> LLMCall:
 
 def _is_stored(anatomy: Anatomy, call: cst.Call, carried: set[Slot]) -> bool:
     """Whether what a call gives is put into a history that it was handed, in the same function."""
-    slots, function = anatomy.facts.slots, anatomy.module.scope_of[call].function
-    names = ReplyPlaces(anatomy).derived(function, call)
+    function, aliases = anatomy.module.scope_of[call].function, anatomy.aliases
+    names, places = ReplyPlaces(anatomy).derived(function, call), {*map(aliases.of, carried)}
     return any(
-        slots.of(grown) in carried and holds(put, call, names)
-        for node in function.nodes_of(cst.Call, cst.AugAssign)
-        for grown, put in _growths(node)
+        each.slot is not None and aliases.of(each.slot) in places and holds([each.node], call, names)
+        for each in anatomy.transcript.in_lists(function)
     )
-
-
-def _growths(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, list[cst.BaseExpression]]]:
-    """A list, and what `xs.append(v)` or `xs += vs` puts into it."""
-    if isinstance(node, cst.AugAssign):
-        yield node.target, [node.value]
-    elif isinstance(node, cst.Call) and ex.called_name(node) in GROWERS and (base := ex.receiver(node)) is not None:
-        yield base, [arg.value for arg in node.args]
 
 
 def _is_defined(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a function of the project is known to run, and does not leave it to others what that means."""
     found = run_elsewhere(anatomy, call)
-    return found is not None and not _is_left_open(*found)
+    return found is not None and not _leaves_it_to_others(*found)
+
+
+def _leaves_it_to_others(there: Anatomy, function: Scope) -> bool:
+    """Whether a function only declares what others do, or hands what it gets to somebody nobody knows, for a result."""
+    return _is_left_open(there, function) or any(
+        is_stranger(there, call) and any(map(_reads_parameter(function), call.args))
+        for call in function.nodes_of(cst.Call)
+    )
+
+
+def _reads_parameter(function: Scope) -> Callable[[cst.CSTNode], bool]:
+    names = parameter_names(function)
+    return lambda node: any(isinstance(part, cst.Name) and part.value in names for part in walk(node))
 
 
 def _is_left_open(there: Anatomy, function: Scope) -> bool:

@@ -597,7 +597,7 @@ def is_read_in(value: cst.CSTNode, names: set[str]) -> bool:
     return any(is_read(node, names) for node in walk(value))
 
 
-def holds(values: Iterable[cst.BaseExpression], node: cst.CSTNode, names: set[str]) -> bool:
+def holds(values: Iterable[cst.CSTNode], node: cst.CSTNode, names: set[str]) -> bool:
     """Whether values are made of a node, or of what these names hold."""
     parts = (part for value in values for part in walk(value))
     return any(part is node or is_read(part, names) for part in parts)

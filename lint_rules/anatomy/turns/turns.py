@@ -707,7 +707,9 @@ def _global_place(there: Anatomy, entry: Scope, slot: Slot) -> Slot | None:
     if root[0] == "var":
         return slot
     given = {classes.get(("var", entry, param.name.value)) for param in parameters(entry)}
-    held = [each for each, cls in classes.items() if cls is root[1] and each[:2] == ("var", there.module.top)]
+    held = [
+        each for each, cls in classes.items() if cls is root[1] and root_object(each)[:2] == ("var", there.module.top)
+    ]
     return as_part_of(slot, held[0]) if held and root[1] not in given else None
 
 

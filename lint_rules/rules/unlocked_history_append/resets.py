@@ -23,7 +23,7 @@ from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, is_paramet
 from lint_rules.rules.unlocked_history_append.unlocked import pops_last, takes_last
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
@@ -56,7 +56,7 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
         removed: dict[Scope, list[tuple[cst.CSTNode, bool]]] = {}
         for node, function, last, in_place in (
             *_removals(anatomy, turn.slot),
-            *_removals_elsewhere(anatomy, turn.slot, turn.nodes),
+            *_removals_elsewhere(anatomy, turn.slot, turn.nodes, seen_there={*_seeing(anatomy, turn)}),
         ):
             if function.kind == "class":  # its body runs once
                 continue
@@ -312,11 +312,16 @@ def _tells_of(anatomy: Anatomy, value: cst.CSTNode, places: set[Slot], depth: in
 
 
 def _removals_elsewhere(
-    anatomy: Anatomy, slot: Slot, without: Container[cst.CSTNode], within: Container[Scope] | None = None
+    anatomy: Anatomy,
+    slot: Slot,
+    without: Container[cst.CSTNode],
+    within: Container[Scope] | None = None,
+    seen_there: Container[SourceModule] = (),
 ) -> Iterator[_Removal]:
     """`memory.forget(key)`: a method of another file that takes messages out of a history, wherever there is one.
 
-    Itself, or by a method of yet another file, of a part of its object: `self.talk_of(key).reset()`.
+    Itself, or by a method of yet another file, of a part of its object: `self.talk_of(key).reset()`. What is
+    `seen_there` those files tell.
     """
     for call in anatomy.module.nodes_of(cst.Call):
         base, function = ex.receiver(call), anatomy.module.scope_of[call].function
@@ -326,7 +331,7 @@ def _removals_elsewhere(
         place = anatomy.aliases.of(kept) if kept is not None else None
         if place is None or place not in {*whole_of(slot)}:
             continue
-        for there, method in methods_elsewhere(anatomy, call):
+        for there, method in (each for each in methods_elsewhere(anatomy, call) if each[0].module not in seen_there):
             reach = there.calls.reachable(method)
             found = [(here, removal) for here in _parts(there, place, slot) for removal in _removals(there, here)]
             own = as_own(slot, place, method.owner) if method.owner is not None else None
@@ -336,6 +341,11 @@ def _removals_elsewhere(
                 if inner in reach and _is_meant(there, node, inner, here):
                     yield call, function, last, in_place
                     break
+
+
+def _seeing(anatomy: Anatomy, turn: Turn) -> Iterator[SourceModule]:
+    """The other files that run a turn, and know that this one, and what else of theirs, is run here."""
+    yield from (module for module, _ in turn.there if anatomy.tells(module.path))
 
 
 def _parts(there: Anatomy, place: Slot, slot: Slot) -> Iterable[Slot]:

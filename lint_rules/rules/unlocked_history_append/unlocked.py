@@ -162,8 +162,15 @@ def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, wri
         if harm is not None and (threads or _rewritten_later(races, writes)):
             yield NoLock(writes, *writers, harm)
         elif turn and any(map(longer, writes)) and hold_tool_messages(races.anatomy, history.writes):
-            if not _runs_at_one_go(races, history, function, started):
+            if not (_runs_at_one_go(races, history, function, started) or _is_begun_anew(races, history, started)):
                 yield NoLock(writes, *writers, schedules.PARTED)
+
+
+def _is_begun_anew(races: Races, history: SharedHistory, started: list[Start]) -> bool:
+    """Whether each run begins the history with what it was given: then another takes its place (AGL104)."""
+    turns = races.anatomy.turns
+    led = [(turn, start) for start in started for turn in turns.of(start.function) if turn.slot == history.slot]
+    return bool(led) and all(turns.begins(turn, start.function) for turn, start in led)
 
 
 def _runs_at_one_go(races: Races, history: SharedHistory, function: Scope, started: list[Start]) -> bool:
