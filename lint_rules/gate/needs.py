@@ -546,7 +546,7 @@ class Needs(Surroundings):
         return not self.called.isdisjoint(_SIGNALS) and self.asks
 
     def shortens_texts(self) -> bool:
-        return self._shortens and (self.agent or self._tells_of_tools or self.turns_elsewhere())
+        return self._shortens and (self.agent or self._tells_of_tools or self.agents_elsewhere())
 
     @cached_property
     def _tells_of_tools(self) -> bool:

@@ -11,13 +11,14 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -26,8 +27,8 @@ _WRAPPERS = frozenset({"str", "repr", "strip", "rstrip", "lstrip", "decode", "re
 _LISTS = frozenset({cst.List, cst.ListComp, cst.Tuple, cst.GeneratorExp})
 _STRINGS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 _LISTERS = frozenset({"split", "splitlines", "list", "sorted", "findall", "items", "keys", "values"})
-_TEXTS = frozenset({"text", "stdout", "stderr", "output"})
-"""Attributes of libraries' objects that are texts: of a response, a page, a process."""
+_TEXTS = frozenset({"content", "output", "stderr", "stdout", "text"})
+"""What is called so in objects and displays is a text: of a message, a response, a page, a process."""
 _TEXT_MAKERS = words.TEXT_FUNCTIONS - {
     "findall", "finditer", "groups", "match", "partition", "rpartition", "rsplit", "search", "split", "splitlines",
 } | {
@@ -42,13 +43,8 @@ _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _FENCES = re.compile(r"</?\w[^>]*>|```\w*")
 _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
-_EXCERPT = 600
-"""Characters: what is cut to less may be an excerpt, where it is one of several, or told of an error."""
-_PAGE = 1500
-"""Characters: what is cut to less may be enough for what a model is asked, as for a title."""
 _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"})
 """Functions that give a length where they are handed, or look up, one."""
-_SAID = frozenset({"content", "output", "text"})
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
 _DEEPEST = 12
 _MOST_STEPS = 3_000
@@ -62,7 +58,8 @@ _Piece = str | cst.CSTNode
 class Head:
     """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing.
 
-    `noted`: there are any, whatever they say, which stand there only where something is missing.
+    `noted`: there are any, whatever they say, which stand there only where something is missing. `is_text`: it is joined,
+    stripped or decoded on its way.
 
     `calls` are those by which the text comes from the function in which it is cut, the outermost first; `each`: it is
     one of several that are put together.
@@ -76,6 +73,7 @@ class Head:
     calls: tuple[cst.Call, ...] = ()
     each: bool = False
     noted: bool = False
+    is_text: bool = False
 
 
 class _Way(NamedTuple):
@@ -94,6 +92,7 @@ class _Way(NamedTuple):
     most: int | None = None
     callers: bool = False
     part: int | None = None
+    is_text: bool = False
 
     def told(self, told: bool) -> _Way:
         return self._replace(marked=self.marked or told)
@@ -183,11 +182,14 @@ class Heads:
                 if not is_part and not self._is_for_few(part, size):
                     left, most = ex.integer(size), way.most
                     if left is None or most is None or left < most:  # else so much is gone by the cut around it
-                        yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
+                        known = way.marked, way.calls, way.each, way.noted, way.is_text
+                        yield Head(part, *head, way.function, *known)  # type: ignore[arg-type]
                         most = left if left is not None else most
                     yield from self._find(cut, further._replace(most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
                 yield from self._joined(part, list(_pieces(part)), further)
+            elif ex.member(part) is not None:
+                yield from self._of_member(part, further)
             elif isinstance(part, cst.Call):
                 yield from self._called(part, further)
             elif isinstance(part, cst.Name):
@@ -198,8 +200,8 @@ class Heads:
             elif isinstance(part, cst.Subscript) and ex.slice_of(part) is not None:
                 yield from self._find(part.value, further)
             else:
-                for inside, told in self._held(part):
-                    yield from self._find(inside, further.told(told))
+                for _, inside, told in self._held(part):
+                    yield from self._find(inside, further.told(told)._replace(is_text=False))
 
     def _joined(self, whole: cst.BaseExpression, pieces: list[cst.CSTNode], way: _Way) -> Iterator[Head]:
         """What is put together to one text: what words around it, or a number in the text, tell is told of a piece."""
@@ -254,8 +256,8 @@ class Heads:
         piece = pieces[at]
         return isinstance(piece, (cst.Name, cst.Attribute)) and self._tells(piece)
 
-    def _held(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, bool]]:
-        """What a display or constructor holds, and whether something beside it tells of what is missing."""
+    def _held(self, node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, bool]]:
+        """What a display or constructor holds under which key, and whether something beside it tells of what is missing."""
         parts: list[tuple[str, cst.BaseExpression]] = []
         if isinstance(node, cst.Dict):
             parts = [(ex.text(e.key) or "", e.value) for e in node.elements if isinstance(e, cst.DictElement)]
@@ -263,14 +265,26 @@ class Heads:
             parts = [(arg.keyword.value if arg.keyword else "", arg.value) for arg in node.args if not arg.star]
         elif isinstance(node, (cst.List, cst.Tuple)):
             parts = [("", element.value) for element in node.elements]
-        telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key)]
+        telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key) and not any(_measured(value))]
         telling += [value for _, value in parts if isinstance(value, _STRINGS) and _names_a_part(value)]
         measured = [(v, given) for _, v in parts for given in _measured(v) if not self._is_list(given)]
         for key, value in parts:
             if key not in _LABELS and not key.endswith(("_id", "Id")):
                 told = any(other is not value for other in telling) or bool(words.NAMES_A_PART.search(key))
                 sizes = [given for other, given in measured if other is not value and not _is_same(given, value)]
-                yield value, told or (bool(sizes) and self._is_made_of(value, sizes))
+                yield key, value, told or (bool(sizes) and self._is_made_of(value, sizes))
+
+    def _of_member(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
+        """What lies in a part of an object, as it is set anywhere in the file, or where the object is made."""
+        base, name = ex.member(node) or (node, "")
+        slot = self.facts.slots.of(node)
+        if slot is None or slot in way.seen or way.depth > _DEEPEST:
+            return
+        way = way._replace(seen=way.seen | {slot}, calls=())
+        held = [each for made in what_is_made(self.anatomy, [base]).nodes for each in self._held(made)]
+        for key, value, told in [*((name, value, False) for value in self.facts.assigned(slot)), *held]:
+            if key == name:
+                yield from self._find(value, way.told(told)._replace(function=self.module.scope_of[value].function))
 
     def _is_made_of(self, value: cst.BaseExpression, measured: list[cst.BaseExpression]) -> bool:
         """Whether a value is made of something that is measured: how many of other things there are tells nothing."""
@@ -295,7 +309,7 @@ class Heads:
         for value, place in self.facts.unpacked(slot):
             given = ex.inner(value)
             yield from self._given_by(given, way, place) if isinstance(given, cst.Call) else ()
-        parts = list(self._set_on(slot, way.function))
+        parts = _parts_set(self.anatomy, way.function).get(slot, [])
         told = any(words.SAYS_HOW_MUCH.search(key) for key, _ in parts)
         for key, value in parts:
             if key not in _LABELS:
@@ -314,14 +328,6 @@ class Heads:
             for place, value in self.facts.slots.bindings(site.node, site.callee):
                 yield from self._find(value, way._replace(function=caller)) if place == slot else ()
 
-    def _set_on(self, slot: Slot, function: Scope) -> Iterator[tuple[str, cst.BaseExpression]]:
-        """`result.output = text[:n]`, `result["truncated"] = True` of a result that is given back."""
-        given = any(r.value is not None and self.facts.slots.of(r.value) == slot for r in function.nodes_of(cst.Return))
-        for node in function.nodes_of(cst.Assign) if given else ():
-            pair = ex.member(node.targets[0].target)
-            if pair is not None and self.facts.slots.of(pair[0]) == slot:
-                yield pair[1], node.value
-
     def _given(self, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
         """What the last call hands to a parameter."""
         for call in calls[-1:]:
@@ -338,7 +344,7 @@ class Heads:
             elif isinstance(part, (cst.List, cst.Tuple)):
                 for element in part.elements:
                     yield from self._find(element.value, way._replace(each=False))
-            elif slot is not None and slot not in way.seen and isinstance(part, cst.Name) and slot[1] is way.function:
+            elif slot is not None and slot not in way.seen and (slot[0] != "var" or slot[1] is way.function):
                 inner = way._replace(seen=way.seen | {slot})
                 yield from self._added(slot, inner)
                 for value in self.facts.assigned(slot):
@@ -350,7 +356,9 @@ class Heads:
         telling = [value for value in appended if _head(value) is None and self._tells(value)]
         for value in appended:
             told = any(self._go_together(value, other) for other in telling)
-            yield from self._find(value, way.told(told))
+            function = self.module.scope_of[value].function
+            calls = way.calls if function is way.function else ()
+            yield from self._find(value, way.told(told)._replace(function=function, calls=calls))
         for site in self.anatomy.calls.calls.get(way.function, ()) if way.depth <= _DEEPEST else ():
             for place, value in self.facts.slots.bindings(site.node, site.callee):
                 if self.facts.slots.of(value) == slot and place != slot and site.node not in way.calls:
@@ -370,21 +378,22 @@ class Heads:
         base, given = ex.receiver(node), ex.positional(node)
         name = ex.called_name(node)
         if name == "join" and given:
-            yield from self._put(given[0], way)
+            yield from self._put(given[0], way._replace(is_text=True))
         elif name == "format" and base is not None:
-            values = self.facts.values_of(base)
-            unknown = not values and ex.last_name(base).isupper()  # of another file
+            values = self._texts_of(base)
+            unknown = not values and ex.last_name(base).isupper()  # of a file that is not here
             for place, arg in enumerate(node.args):
                 field = arg.keyword.value if arg.keyword is not None else str(place)
                 told = any(self._is_told_around(*_filled_in(each, field, arg.value)) for each in [base, *values])
                 yield from self._find(arg.value, way.told(unknown or told))
         elif name in _WRAPPERS or self.facts.encoder(node) is not None:
-            inside = base if base is not None and name in _WRAPPERS else next(iter(given), None)
+            own = base if name in _WRAPPERS else None
+            inside = own if own is not None else next(iter(given), None)
             if inside is not None:
-                yield from self._find(inside, way)
+                yield from self._find(inside, way._replace(is_text=own is not None))
         elif self.facts.slots.constructed(node) is not None or name[:1].isupper():
-            for value, told in self._held(node):
-                yield from self._find(value, way.told(told))
+            for _, value, told in self._held(node):
+                yield from self._find(value, way.told(told)._replace(is_text=False))
         else:
             yield from self._given_by(node, way)
             if self.facts.slots.callee(node) is None:
@@ -511,12 +520,17 @@ class Heads:
 
     @once(circular=False)
     def _stands_for_a_note(self, node: cst.Name | cst.Attribute) -> bool:
-        """A name of a line that says so, maybe in some cases only; or a constant of another file."""
-        values = self.facts.values_of(node)
+        """A name of a line that says so, maybe in some cases only; or a constant of a file that is not here."""
+        values = self._texts_of(node)
         parts = [part for value in values for part in ex.alternatives(value)]
         if any(isinstance(part, _STRINGS) and _is_one_line(part) and self._tells(part) for part in parts):
             return True
         return not values and ex.last_name(node).isupper()
+
+    def _texts_of(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """What a name stands for here, or in the file that it is imported from."""
+        found = self.anatomy.imported_value(ex.dotted(node) or "")
+        return self.facts.values_of(node) or (found[0].facts.assigned(found[1]) if found is not None else [])
 
     def is_told_beside(self, head: Head) -> bool:
         """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
@@ -527,30 +541,32 @@ class Heads:
                 if self.module.inside(head.node, element):
                     if words.NAMES_A_PART.search(ex.text(element.key) or ""):
                         return True
-                elif self._tells(element.key) or _measures(element.value, ex.source(head.text)):
+                elif _measures(element.value, ex.source(head.text)):
+                    return True
+                elif self._tells(element.key) and not any(_measured(element.value)):
                     return True
             if isinstance(display, cst.BaseSmallStatement):
                 break
         return False
 
-    def is_output(self, head: Head) -> bool:
-        """Whether it is a text of some length that a function has got by itself, and cuts by itself.
+    def matters(self, head: Head, content: cst.BaseExpression) -> bool:
+        """Whether it is a text of some length that a program has got by itself, and cuts by itself.
 
-        It is no label and no list, no error, nothing that the function was given, nor as long as somebody wants it.
+        It is no label and no list, no error, nothing that a tool was given, nor as long as somebody wants it. `content`
+        is what the message says in which it is.
         """
-        tool = self.module.scope_of[head.calls[0]].function if head.calls else head.function
-        given = {*self.anatomy.written_for(tool)}
+        function = self.module.scope_of[head.calls[0]].function if head.calls else head.function
+        given = {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
-        is_excerpt = head.each or self.module.in_handler(head.node)
-        if self._is_under(head, _EXCERPT if is_excerpt else _LABEL):
-            return False
-        if any(not given.isdisjoint(_named(size)) for size in sizes):
-            return False
         values = self._values(head.text, head.calls)
         parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
+        if self._is_under(head, _LABEL) or any(not given.isdisjoint(_named(size)) for size in sizes):
+            return False
         if self._is_error(head) or any(self._is_given(part, given, head.calls) for part in parts):
             return False
-        if self._is_said(head) or self._is_text_given_back(head) or self._is_shown(head):
+        if head.is_text or self._is_said(head) or self._is_put_in(head) or self._is_text_given_back(head):
+            return True
+        if head.node is content and isinstance(self.module.parent[head.node], cst.Arg):
             return True
         return any(map(self._makes_text, values))
 
@@ -577,10 +593,6 @@ class Heads:
         parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else []
         return next((at for at, part in enumerate(parts) if self.module.inside(head.node, part)), None)
 
-    def _is_shown(self, head: Head) -> bool:
-        """Whether so many characters are put into a text: of a list there would be fewer."""
-        return ex.integer(head.size) is not None and self._is_put_in(head)
-
     def _is_put_in(self, head: Head) -> bool:
         """`f"{text[:n]}..."`, `"The page: " + text[:n]`, `PAGE.format(page=text[:n])`."""
         outer = self.module.parent[head.node]
@@ -593,8 +605,8 @@ class Heads:
         """`{"content": text[:n]}`, `Result(output=text[:n])`: what stands there is a text."""
         outer = self.module.parent[head.node]
         if isinstance(outer, cst.Arg) and outer.keyword is not None:
-            return outer.keyword.value in _SAID
-        return isinstance(outer, cst.DictElement) and ex.text(outer.key) in _SAID
+            return outer.keyword.value in _TEXTS
+        return isinstance(outer, cst.DictElement) and ex.text(outer.key) in _TEXTS
 
     def is_label(self, head: Head) -> bool:
         """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
@@ -604,25 +616,6 @@ class Heads:
         """Whether it is what the model has written to call the tool: it has the whole of that."""
         kinds = {kind for value in self._values(head.text, head.calls) for kind in self.facts.kinds(value)}
         return not kinds.isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
-
-    def is_shortened(self, head: Head, content: cst.BaseExpression, *, kept: bool) -> bool:
-        """Whether it is a text of some length, which no model has written, that is cut to more than a page.
-
-        `content` is what the message says in which it is. Where that is `kept` for all that is asked later, a page is
-        no measure of what is needed.
-        """
-        most = _PAGE if not kept else _EXCERPT if head.each else _LABEL
-        if self._is_under(head, most) or self._is_error(head):
-            return False
-        values = self._values(head.text, head.calls)
-        given = {*self.anatomy.written_for(head.function)} if head.function in self.anatomy.tools else set()
-        if any(self._is_given(part, given, head.calls) for value in values for part in ex.alternatives(value)):
-            return False
-        if self._is_put_in(head) or self._is_said(head):
-            return True
-        if head.node is content and isinstance(self.module.parent[head.node], cst.Arg):
-            return True
-        return any(map(self._makes_text, values))
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a length is somebody's choice: no place in the text that has been looked for, in all of it."""
@@ -645,24 +638,25 @@ class Heads:
         sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
         return any(size is not None and size < most for size in sizes)
 
-    def _is_given(
-        self, value: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...], depth: int = 0
-    ) -> bool:
+    def _is_given(self, text: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...]) -> bool:
         """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on."""
-        value = ex.inner(value)
-        if isinstance(value, cst.Call) and (text := _cleaned(value)) is not None:
-            return self._is_given(text, given, calls, depth)
-        turned = isinstance(value, cst.Call) and (self.facts.encoder(value) or self.facts.decoder(value))
-        if isinstance(value, cst.Call) and (turned or ex.dotted(value.func) in {"str", "repr"}):
-            parts = (part for arg in value.args[:1] for part in ex.alternatives(arg.value))
-            return any(self._is_given(part, given, calls, depth) for part in parts)
-        while (pair := ex.member(value)) is not None:
-            value = pair[0]
-        if not isinstance(value, cst.Name) or value.value in given:
-            return isinstance(value, cst.Name)
-        made = self._values(value, calls) if depth < _DEEPEST else []
-        parts = (part for each in made if each is not value for part in ex.alternatives(each))
-        return any(self._is_given(part, given, calls, depth + 1) for part in parts)
+        queue, seen = [text], set[str]()
+        for value in map(ex.inner, queue if given else ()):
+            if isinstance(value, cst.Call) and (cleaned := _cleaned(value)) is not None:
+                queue.append(cleaned)
+            elif isinstance(value, cst.Call) and (
+                self.facts.encoder(value) or self.facts.decoder(value) or ex.dotted(value.func) in {"str", "repr"}
+            ):
+                queue += [part for arg in value.args[:1] for part in ex.alternatives(arg.value)]
+            elif (pair := ex.member(value)) is not None:
+                queue.append(pair[0])
+            elif isinstance(value, cst.Name) and value.value in given:
+                return True
+            elif isinstance(value, cst.Name) and value.value not in seen:
+                seen.add(value.value)
+                made = (each for each in self._values(value, calls) if each is not value)
+                queue += [part for each in made for part in ex.alternatives(each)]
+        return False
 
     def _values(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...] = ()) -> list[cst.BaseExpression]:
         """What a name stands for, through the calls by which a text comes; else the expression itself."""
@@ -697,8 +691,8 @@ class Heads:
             return any(map(self._makes_text, ex.alternatives(value)))
         if isinstance(value, cst.BinaryOperation):
             return self._makes_text(value.left) or self._makes_text(value.right)
-        if isinstance(value, cst.Attribute):
-            return value.attr.value in _TEXTS
+        if (pair := ex.member(value)) is not None and pair[1] in _TEXTS:
+            return True
         if isinstance(value, cst.Call):
             callee = self.facts.slots.callee(value)
             told = callee.node.returns if callee is not None and isinstance(callee.node, cst.FunctionDef) else None
@@ -735,6 +729,18 @@ def _made_of(anatomy: Anatomy, function: Scope) -> frozenset[Slot]:
     given = function.returned
     made = (slot for value in given for slot in heads.parameters(value, function))
     return frozenset(slot for slot in made if slot[1] is function)
+
+
+@kept
+def _parts_set(anatomy: Anatomy, function: Scope) -> dict[Slot, list[tuple[str, cst.BaseExpression]]]:
+    """What a function sets in objects: `result.output = text[:n]`, `result["truncated"] = True`."""
+    found: dict[Slot, list[tuple[str, cst.BaseExpression]]] = {}
+    for node in function.nodes_of(cst.Assign):
+        pair = ex.member(node.targets[0].target)
+        slot = anatomy.facts.slots.of(pair[0]) if pair is not None else None
+        if pair is not None and slot is not None:
+            found.setdefault(slot, []).append((pair[1], node.value))
+    return found
 
 
 def _makes_mark(value: cst.BaseExpression) -> bool:

@@ -41,8 +41,7 @@ _NOT_SAID: Said | None = None
 class MessageText:
     """`content` is what the message at `node` says; `answers`: it answers a call; `changed`: it was stored before.
 
-    `tool` is the name of the tool that gives it back; `asked`: it is sent with a request; `kept`: it is stored where
-    what the model says is stored, too, so that each later request has it.
+    `tool` is the name of the tool that gives it back; `asked`: it is sent with a request.
     """
 
     node: cst.CSTNode
@@ -52,7 +51,6 @@ class MessageText:
     changed: bool
     tool: str | None = None
     asked: bool = False
-    kept: bool = False
 
 
 def texts(anatomy: Anatomy) -> Iterator[MessageText]:
@@ -74,7 +72,7 @@ def _given_back(anatomy: Anatomy) -> Iterator[MessageText]:
         for function in anatomy.module.functions
         if function not in tools
         for node in function.nodes_of(cst.Return)
-        if node.value is not None and any(heads.within(node.value, function))
+        if node.value is not None and any(heads.within(node.value, function, callers=True))
     ]
     known = anatomy.said_of if given else []
     for function, node in given:
@@ -82,7 +80,7 @@ def _given_back(anatomy: Anatomy) -> Iterator[MessageText]:
         here = [each for each in known if each.owner == function.qualname]
         for told in here or ([of_base] if of_base is not None else []):
             if (content := told.of(node.value)) is not None:
-                yield MessageText(node, content, function, False, False, asked=told.asked, kept=told.kept)
+                yield MessageText(node, content, function, False, False, asked=told.asked)
 
 
 @once(circular=_NOT_SAID)
@@ -107,7 +105,6 @@ class Said:
     file: str
     owner: str
     asked: bool
-    kept: bool
     part: int | None = None
 
     def of(self, value: cst.BaseExpression | None) -> cst.BaseExpression | None:
@@ -138,7 +135,7 @@ def said(anatomy: Anatomy) -> Iterator[Said]:
                 method = anatomy.facts.slots.callee(call)
                 own = [(anatomy.module.path, method.qualname)] if method is not None else run_by(anatomy, call)
                 for path, name in own:
-                    yield Said(os.path.abspath(path), name, text.asked, text.kept, part)
+                    yield Said(os.path.abspath(path), name, text.asked, part)
 
 
 def _cut_ones(anatomy: Anatomy) -> Iterator[MessageText]:
@@ -170,14 +167,20 @@ def _handed_elsewhere(anatomy: Anatomy, matter: Callable[[cst.BaseExpression, Sc
 def _said_parameters(anatomy: Anatomy, module: SourceModule) -> dict[Slot, MessageText]:
     """The parameters of a file's functions that messages and requests are made of, each with one of these."""
     heads = Heads(anatomy)
-    told = (text for text in texts(anatomy) if text.tool is None and not text.changed)
+    every = (
+        *texts(anatomy),
+        *_handed_elsewhere(anatomy, lambda value, function: bool(heads.parameters(value, function))),
+    )
+    told = (text for text in every if text.tool is None and not text.changed)
     return {slot: text for text in told for slot in heads.parameters(text.content, text.function)}
 
 
 def _asked(anatomy: Anatomy) -> Iterator[MessageText]:
     """What requests say, but for those whose answer is a label: a title, a choice."""
     requests = [call for call in anatomy.facts.calls.values() if not asks_for_label(call)]
-    said = [value for call in requests for key, value in ex.keywords(call.node).items() if key in words.INSTRUCTIONS]
+    told = [(key, value) for call in requests for key, value in {**call.body, **ex.keywords(call.node)}.items()]
+    said = [value for key, value in told if key == "prompt" or key in words.INSTRUCTIONS]
+    said += [value for call in requests if call.history is None for value in ex.positional(call.node)]
     for node in [*what_is_sent(anatomy, requests).nodes, *said]:
         if isinstance(node, cst.BaseExpression) and not isinstance(node, (cst.List, cst.ListComp)):
             yield MessageText(node, node, anatomy.module.scope_of[node].function, False, False, asked=True)
@@ -200,18 +203,15 @@ def _returned(anatomy: Anatomy) -> Iterator[MessageText]:
 
 def _stored(anatomy: Anatomy) -> Iterator[MessageText]:
     seen: set[cst.CSTNode] = set()
-    every = [stored for function in anatomy.module.functions for stored in anatomy.transcript.stored(function)]
-    talks = {stored.slot for stored in every if stored.answers or stored.role == "assistant"}
-    for stored in every:
+    for stored in (each for function in anatomy.module.functions for each in anatomy.transcript.stored(function)):
         if not (stored.answers and _is_note(stored)):
-            kept = stored.slot is not None and stored.slot in talks
             content = stored.message.content if stored.message is not None else None
             if stored.message is not None and stored.write is not None and _is_for_people(anatomy, stored.message.node):
                 continue
             for given in [content] if content is not None else _handed_on(anatomy, stored):
                 where = anatomy.module.scope_of[given].function
                 for part in _said(given) if given not in seen else ():
-                    yield MessageText(stored.node, part, where, stored.answers, False, kept=kept)
+                    yield MessageText(stored.node, part, where, stored.answers, False)
                 seen.add(given)
 
 
@@ -224,16 +224,20 @@ def _is_note(stored: Stored) -> bool:
 
 
 def _made(anatomy: Anatomy) -> Iterator[MessageText]:
-    """Messages that answer a call, wherever they go: `{"role": "tool", ...}`, `Message.tool(text, tool_call_id=id)`."""
+    """Messages, wherever they go: `{"role": role, "content": text}`, `Message.tool(text, tool_call_id=id)`."""
+    for_labels = what_is_sent(anatomy, filter(asks_for_label, anatomy.facts.calls.values())).nodes
     for node in anatomy.module.nodes_of(cst.Dict, cst.Call):
-        content = shapes.tool_result(node)
+        content, items = shapes.tool_result(node), ex.dict_items(node)
         if type(node) is cst.Call and any(arg.keyword is not None and arg.keyword.value in _IDS for arg in node.args):
             if "message" in (ex.dotted(node.func) or "").lower():
                 content = ex.argument(node, "content")
         if content is None and type(node) is cst.Call and ex.called_name(node) in words.RESPONSE_MAKERS:
             content = anatomy.transcript.messages.dicts.made(node, {}).items.get("response")  # of `**given`
+        answers = content is not None
+        content = content or (items.get("content") if "role" in items and node not in for_labels else None)
         if content is not None and not _is_only_measured(anatomy, node) and not _is_for_people(anatomy, node):
-            yield MessageText(node, content, anatomy.module.scope_of[node].function, True, False)
+            for part in [content] if answers else _said(content):
+                yield MessageText(node, part, anatomy.module.scope_of[node].function, answers, False)
 
 
 def _is_only_measured(anatomy: Anatomy, node: cst.CSTNode) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from enum import Enum
 
 import libcst as cst
@@ -80,6 +81,7 @@ class Evidence:
 class LLMCall:
     """A call that asks a model. `history` is the argument that is sent, `keyword` how it is passed, if known.
 
+    `body` is what it posts, by the keys.
     `gives` says what comes of it: the reply, or only its text or calls; `texts` under which names its text lies there,
     beside those of the providers.
     """
@@ -91,6 +93,7 @@ class LLMCall:
     history: cst.BaseExpression | None = None
     gives: frozenset[Kind] = frozenset({Kind.REPLY})
     texts: frozenset[str] = frozenset()
+    body: Mapping[str, cst.BaseExpression] = field(default_factory=dict)
 
 
 Kinds = Mapping[Kind, Evidence]

@@ -92,7 +92,7 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
             beside = "for a `model`" if "model" in body else "beside a model's parameters"
             key = words.sent_under(body)
             sent = (key, body[key]) if key is not None else (None, None)
-            return LLMCall(call, ex.called_name(call), f"{how} `{key or 'prompt'}` {beside}", *sent)
+            return LLMCall(call, ex.called_name(call), f"{how} `{key or 'prompt'}` {beside}", *sent, body=body)
     return None
 
 
@@ -113,8 +113,9 @@ def _dicts(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[
     maker = facts.slots.callee(value)
     returned = [n.value for n in maker.nodes if type(n) is cst.Return and n.value is not None] if maker else []
     named = [*facts.assigned(slot), *facts.given(slot)] if slot is not None else []
+    set_there = facts.members(slot) if slot is not None else {}
     for other in [*named, *returned]:
-        yield from _dicts(other, facts, depth + 1)
+        yield from ({**items, **set_there} for items in _dicts(other, facts, depth + 1))
 
 
 def spread_under(spread: cst.BaseExpression, key: str, facts: Forms) -> Iterator[cst.BaseExpression]:
@@ -193,7 +194,8 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     for body in (body for arg in handed for body in _bodies(arg.value, facts)):
         key = words.sent_under(body)
         sent = (key, body[key]) if key is not None else (None, None)
-        return LLMCall(call, name, f"is asked with what has `{key or 'prompt'}` and a model's parameters", *sent)
+        how = f"is asked with what has `{key or 'prompt'}` and a model's parameters"
+        return LLMCall(call, name, how, *sent, body=body)
     if facts.read_as_reply(call) and call.args:
         whole = _given_alone(call) if sent[1] is None else None
         return LLMCall(call, name, "its result is read as a model's reply", sent[0], sent[1] or whole)

@@ -101,11 +101,10 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             told = head.marked or (head.noted and not text.changed) or heads.keeps_tail(head)
             if head.node in seen or told or is_json(anatomy.facts, head):
                 continue
-            if heads.is_told_beside(head) or (text.tool is not None and not heads.is_output(head)):
+            if heads.is_told_beside(head) or heads.is_of_call(head):
                 continue
-            if heads.is_label(head) or (text.answers and heads.is_of_call(head)):
-                continue
-            if not (text.answers or text.changed or heads.is_shortened(head, text.content, kept=text.kept)):
+            kept = text.tool is None and (text.answers or text.changed)
+            if heads.is_label(head) if kept else not heads.matters(head, text.content):
                 continue
             seen.add(head.node)
             yield _draft(anatomy, text, head)
@@ -113,7 +112,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 
 def _draft(anatomy: Anatomy, text: MessageText, head: Head) -> Draft:
     name = ex.source(head.text, 40)
-    what = "the result of a tool call" if text.answers else "a stored message"
+    what = "the result of a tool call" if text.answers else "a message"
     if text.asked:
         what = "what a model is asked"
     if text.tool is not None:
