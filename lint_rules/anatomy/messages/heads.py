@@ -58,8 +58,8 @@ _Piece = str | cst.CSTNode
 class Head:
     """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing.
 
-    `noted`: there are any, whatever they say, which stand there only where something is missing. `is_text`: it is joined,
-    stripped or decoded on its way.
+    `noted`: there are any, whatever they say, which stand there only where something is missing.
+    `is_text`: it is joined, stripped or decoded on its way.
 
     `calls` are those by which the text comes from the function in which it is cut, the outermost first; `each`: it is
     one of several that are put together.
@@ -257,7 +257,7 @@ class Heads:
         return isinstance(piece, (cst.Name, cst.Attribute)) and self._tells(piece)
 
     def _held(self, node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, bool]]:
-        """What a display or constructor holds under which key, and whether something beside it tells of what is missing."""
+        """What a display or constructor holds, by keys, and whether something beside it tells of what is missing."""
         parts: list[tuple[str, cst.BaseExpression]] = []
         if isinstance(node, cst.Dict):
             parts = [(ex.text(e.key) or "", e.value) for e in node.elements if isinstance(e, cst.DictElement)]
@@ -341,6 +341,8 @@ class Heads:
             slot = self.facts.slots.of(part)
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
                 yield from self._find(part.elt, way)
+            elif isinstance(part, cst.Subscript) and ex.slice_of(part) is not None:
+                yield from self._put(part.value, way)
             elif isinstance(part, (cst.List, cst.Tuple)):
                 for element in part.elements:
                     yield from self._find(element.value, way._replace(each=False))
@@ -541,9 +543,10 @@ class Heads:
                 if self.module.inside(head.node, element):
                     if words.NAMES_A_PART.search(ex.text(element.key) or ""):
                         return True
-                elif _measures(element.value, ex.source(head.text)):
-                    return True
-                elif self._tells(element.key) and not any(_measured(element.value)):
+                elif measured := [*map(ex.source, _measured(element.value))]:
+                    if ex.source(head.text) in measured:
+                        return True
+                elif self._tells(element.key):
                     return True
             if isinstance(display, cst.BaseSmallStatement):
                 break
@@ -670,20 +673,7 @@ class Heads:
         handlers = (outer for outer in places if isinstance(outer, cst.ExceptHandler))
         caught = {name for outer in handlers if outer.name is not None for name in ex.target_names(outer.name.name)}
         values = self._values(head.text, head.calls)
-        keys = (outer.key for outer in places if isinstance(outer, cst.DictElement))
-        if any(ex.text(key) == "error" for key in keys) or all(map(self._is_complaint, values)):
-            return True
         return not caught.isdisjoint(name for value in values for name in _named(value))
-
-    def _is_complaint(self, value: cst.BaseExpression) -> bool:
-        """Whether it is what a process has complained of: `done.stderr`, `done.stderr or done.stdout`."""
-        value = ex.inner(value)
-        if isinstance(value, cst.BooleanOperation):
-            return self._is_complaint(value.left)
-        base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in _WRAPPERS else None
-        if base is not None:
-            return self._is_complaint(base)
-        return isinstance(value, cst.Attribute) and value.attr.value == "stderr"
 
     def _makes_text(self, value: cst.BaseExpression) -> bool:
         value = ex.inner(value)
