@@ -91,8 +91,9 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
             how = "posts" if posted else "gets" if spread else "sends"
             beside = "for a `model`" if "model" in body else "beside a model's parameters"
             key = words.sent_under(body)
-            sent = (key, body[key]) if key is not None else (None, None)
-            return LLMCall(call, ex.called_name(call), f"{how} `{key or 'prompt'}` {beside}", *sent, body=body)
+            history = body[key] if key is not None else None
+            how = f"{how} `{key or 'prompt'}` {beside}"
+            return LLMCall(call, ex.called_name(call), how, key, history, body=body)
     return None
 
 
@@ -193,9 +194,9 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     handed = call.args if facts.has_bodies and not facts.module.is_statement(call) else ()
     for body in (body for arg in handed for body in _bodies(arg.value, facts)):
         key = words.sent_under(body)
-        sent = (key, body[key]) if key is not None else (None, None)
+        history = body[key] if key is not None else None
         how = f"is asked with what has `{key or 'prompt'}` and a model's parameters"
-        return LLMCall(call, name, how, *sent, body=body)
+        return LLMCall(call, name, how, key, history, body=body)
     if facts.read_as_reply(call) and call.args:
         whole = _given_alone(call) if sent[1] is None else None
         return LLMCall(call, name, "its result is read as a model's reply", sent[0], sent[1] or whole)
