@@ -399,9 +399,9 @@ class ToldByReply:
             return pair[1] in _PLAIN
         if isinstance(value, cst.Call):
             parts = ex.handed(value)
-        elif isinstance(value, cst.IfExp):
-            parts = [value.body, value.orelse]
-        elif isinstance(value, (cst.BooleanOperation, cst.BinaryOperation)):
+        elif isinstance(value, (cst.IfExp, cst.BooleanOperation)):
+            parts = [*ex.alternatives(value)]
+        elif isinstance(value, cst.BinaryOperation):
             parts = [value.left, value.right]
         else:
             return not self.mentions(value)
@@ -425,8 +425,10 @@ class ToldByReply:
             return (not either) if sides == [not either] * 2 else None
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
             return self._compared(test)
-        if isinstance(test, cst.Call) and ex.dotted(test.func) in {"len", "bool"} and test.args:
+        if isinstance(test, cst.Call) and ex.dotted(test.func) in {"len", "bool", "any"} and test.args:
             return self.truth(test.args[0].value)
+        if isinstance(test, cst.GeneratorExp) and not test.for_in.ifs:
+            return self.truth(test.elt)
         asked = ex.asked(test)
         if asked is not None and isinstance(test, cst.Call):
             return True if asked[1] in {"tool_calls", "content"} else None

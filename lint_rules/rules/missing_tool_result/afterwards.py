@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import libcst as cst
 
+from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
@@ -40,6 +41,7 @@ class Afterwards(OpenEnds):
         into: Slot | None = None,
         leaving: cst.CSTNode | None = None,
         gone: bool = False,
+        told: ToldByReply | None = None,
     ) -> str | None:
         """How the conversation goes on from `start`, outside `region`: a few words; None where it does not.
 
@@ -47,7 +49,8 @@ class Afterwards(OpenEnds):
         is yet to be stored on the way. `flags` are names and tests whose value is known from the way here. `surely`: a
         list that callers of other files pass does not count as one that lives on. What the points `passing` answer are
         other calls. `into` is the list that the message with the calls is in, if that is known, and `leaving` what left
-        the function, where `start` is its end. `gone`: that list ends with the function.
+        the function, where `start` is its end. `gone`: that list ends with the function. `told` says what other tests
+        give for the message.
         """
         inside = set(region)
         seen = {(start, stored)}
@@ -68,6 +71,8 @@ class Afterwards(OpenEnds):
                 continue
             after = after or here in self.stores
             outcome = self.flagged(here.statement, flags)
+            if outcome is None and told is not None and here.statement is not None:
+                outcome = told.outcome(here.statement)
             for target, kind in here.successors:
                 if kind == "exception" or target in inside or (target, after) in seen:
                     continue
