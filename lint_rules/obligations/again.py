@@ -202,6 +202,12 @@ class Again:
             found = self._bound_at[slot, grown] = frozenset(point for node in nodes for point in self.points(node))
         return found
 
+    def anew(self, slots: set[Slot]) -> frozenset[Point]:
+        """The points at which one of some lists becomes another one, in which nothing of theirs is."""
+        bound = {point: point.statement for slot in slots for point in self.bound(slot, grown=False)}
+        made = {p: getattr(node, "iter", getattr(node, "value", None)) for p, node in bound.items()}
+        return frozenset(p for p, value in made.items() if value is not None and not slots & self.parts(value))
+
     def emptied(self, slots: Iterable[Slot]) -> set[Point]:
         """The points at which something is taken out of one of `slots`: `parts.clear()`."""
         wanted = set(slots)

@@ -319,17 +319,24 @@ class Failing:
         tool = func.value if isinstance(func, cst.Attribute) else func
         if call.args and type(func) is cst.Name and self._facts.slots.of(func) == hand.slot:
             return True  # no call, but the tool that was found for one
-        if not call.args or hand.is_part(tool) or ex.member(call) is not None:
+        if hand.is_part(tool) or ex.member(call) is not None:
             return False
         if isinstance(tool, cst.Name):
             slot = self._facts.slots.of(tool)
             made = self._facts.assigned(slot) if slot in hand.derived else []
         else:
             made = [tool]
-        if any(self._is_found(hand, part) for value in made for part in ex.alternatives(value)):
-            return True
+        found = [part for value in made for part in ex.alternatives(value) if self._is_found(hand, part)]
+        if found:
+            return bool(call.args) or (tool is func and any(map(self._is_made_here, found)))
         used = not self._anatomy.module.is_statement(call) and any(map(self._is_arguments, call.args))
         return used and any(type(ex.inner(value)) is cst.Call and not hand.is_part(value) for value in made)
+
+    def _is_made_here(self, looked: cst.BaseExpression) -> bool:
+        """Whether a tool is looked up among lambdas, which have their arguments from where they stand."""
+        table = ex.receiver(looked) if isinstance(looked, cst.Call) else getattr(looked, "value", None)
+        made = self._facts.assigned(self._facts.slots.of_name(table))
+        return any(isinstance(part, cst.Lambda) for value in made for part in walk(value))
 
     def _is_arguments(self, arg: cst.Arg) -> bool:
         return arg.star == "**" or Kind.ARGUMENTS in self._facts.kinds(arg.value)

@@ -243,7 +243,7 @@ class _Caller:
         """How the conversation goes on from a handler: with the history as it is."""
         holder = self.anatomy.facts.slots.of(ex.receiver(self.site.node))
         roots = {root_object(slot) for slot in (*self.slots, *([holder] if holder is not None else []))}
-        other = Again(self.anatomy, self.function).renewed(roots, grown=False)
+        other = Again(self.anatomy, self.function).anew(roots)
         queue, seen, ends = [start], {start}, False
         while queue:
             for target, kind in queue.pop().successors:

@@ -84,6 +84,7 @@ class WaysOut:
         self._failing = failing
         self._is_stopped = False
         self.ends = Afterwards(anatomy, answers, function)
+        self._again = Again(anatomy, function)
 
     def loops(self) -> Iterator[Taken]:
         for taken in calls_in_loops(self.anatomy, self.answers, self.function, self.ends):
@@ -166,15 +167,9 @@ class WaysOut:
     def _after_error(self, fault: Fault, landed: Point) -> str | None:
         """How the conversation goes on from where an error ends: not with a list of this run that is made anew."""
         held = self.ends.holding(self.ends.graph.enclosing(fault.node, self.anatomy.module.parent))
-        anew = self._made_anew(held) if len(held) == 1 else frozenset()
+        anew = self._again.anew(held) if len(held) == 1 else frozenset[Point]()
         gone = len(held) == 1 and self.ends.is_gone(next(iter(held)), landed, anew)
         return self.ends.go_on(landed, anew, surely=True, gone=gone)
-
-    def _made_anew(self, held: set[Slot]) -> frozenset[Point]:
-        """Where one of some lists becomes another one, which has none of its messages."""
-        bound, slots = Again(self.anatomy, self.function).renewed(held, grown=False), self.anatomy.facts.slots
-        values = {p: getattr(p.statement, "value", None) for p in self.ends.graph.points if p in bound}
-        return frozenset(p for p, value in values.items() if value is not None and not slots.names_any(value, held))
 
     def raised(self, taken: Taken) -> Iterator[tuple[Fault, Taker]]:
         """Errors that leave the function, with who takes them and goes on with the chat."""
@@ -334,7 +329,7 @@ class WaysOut:
             for target, kind in point.successors:
                 if kind == ("true" if outcome else "false") and target not in region.settling:
                     known = flags | Escapes(region).flags_beside(target.statement)
-                    how = self.ends.go_on(target, region.settling, flags=known, surely=True, into=into)
+                    how = self.ends.go_on(target, region.settling, flags=known, surely=True, into=into, told=told)
                     if how is not None:
                         yield self._asks_for_that(target, flags) or node.test, how
 
