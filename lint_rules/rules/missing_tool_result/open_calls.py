@@ -9,10 +9,11 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Moves
 from lint_rules.obligations.open_ends import OpenEnds
@@ -114,19 +115,13 @@ def asked_too_early(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> Iterator[
 
 def _sends(anatomy: Anatomy, call: cst.Call, histories: set[Slot]) -> bool:
     """Whether a call sends one of these histories to the model, itself or in a function of this file."""
-    slots = anatomy.facts.slots
-    found = anatomy.facts.calls.get(call)
-    if found is not None:
-        return found.history is not None and slots.of(found.history) in histories
-    callee = slots.callee(call)
-    if callee is None or not anatomy.calls.reaches_llm(callee):
-        return False
-    given = {slot for slot, value in slots.bindings(call, callee) if slots.of(value) in histories}
-    return any(
-        request.history is not None and slots.of(request.history) in given
-        for node in anatomy.calls.llm_calls[callee]
-        if (request := anatomy.facts.calls.get(node)) is not None
-    )
+    slots, asked, asking = anatomy.facts.slots, anatomy.facts.calls, [call]
+    callee = slots.callee(call) if call not in asked else None
+    if callee is not None:
+        given = {slot for slot, value in slots.bindings(call, callee) if slots.of(value) in histories}
+        histories = given | {slot for slot in histories if root_object(slot)[0] != "var"}
+        asking = anatomy.calls.llm_calls.get(callee, [])
+    return not histories.isdisjoint(sent_histories(anatomy, [asked[node] for node in asking if node in asked]))
 
 
 def left_out(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> cst.BaseExpression | None:
