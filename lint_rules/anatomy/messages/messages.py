@@ -326,10 +326,11 @@ class Messages:
         return self._known(node) if values or not self.facts.assigned(slot) else []
 
     def _answers_in(self, slot: Slot, arguments: Arguments, depth: int) -> Iterator[Message]:
-        """The results that a loop takes out of a list of results alone: not out of a history."""
+        """What a loop takes out of a list that a function of the file has made: not out of a history."""
         for listed in self.facts.gone_through(slot):
-            if not self.facts.is_kind(listed, Kind.HISTORY):
-                yield from (m for m in self.many(listed, arguments or None, depth + 1) if m.role == "tool")
+            made = [call for call in self._calls_in(listed) if self.facts.slots.callee(call) is not None]
+            if made or not self.facts.is_kind(listed, Kind.HISTORY):
+                yield from (m for m in self.many(listed, arguments or None, depth + 1) if made or m.role == "tool")
 
     def _with_stores(self, message: Message, slot: Slot, arguments: Arguments, depth: int) -> list[Message]:
         """A message with what is set on it after it was made, `m["tool_calls"] = [...]`: one for each content."""

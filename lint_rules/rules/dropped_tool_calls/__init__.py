@@ -56,7 +56,8 @@ the text. A message of which the code does not show what it is, and a list hande
 as calls. Known are OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Ollama and LangChain; with
 `previous_response_id` or `conversation` the server keeps the calls, and the rule is silent. What a call of a reply has
 given counts as a result, too, where a message tells it in words of the program (`f"{name} gave {outcome}"`), the same
-request is made again with it, and nothing of the reply is stored before: not where the message tells its arguments.
+request is made again with it, or with the end of its list, and nothing of the reply is stored before: not where the
+message tells its arguments. Results may come as a list that a helper gives back, and have no ids, as those of Ollama.
 
 A message that is made of role and content of another one, in a loop over a history or by a function that is called
 there with each, counts when nothing in the loop asks for its calls, hands it on, or adds to the new one; the history is

@@ -73,11 +73,16 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
     for function in anatomy.module.functions:
         if function.kind in {"function", "module"}:
             stored = (s for s in anatomy.transcript.stored(function) if s.slot is not None)
-            results = [s for s in stored if s.answers or (s.slot in sent and tells_outcome(anatomy, s))]
+            results = [s for s in stored if _is_result(s) or (s.slot in sent and tells_outcome(anatomy, s))]
             for lost in _Finder(anatomy, function).of(results, sent) if results else ():
                 if lost.stored.node not in told:
                     told.add(lost.stored.node)
                     yield lost
+
+
+def _is_result(stored: Stored) -> bool:
+    """Whether a message answers a call, also of an API that has no ids."""
+    return bool(stored.answers) or stored.role == "tool"
 
 
 def tells_outcome(anatomy: Anatomy, stored: Stored) -> bool:
@@ -86,7 +91,10 @@ def tells_outcome(anatomy: Anatomy, stored: Stored) -> bool:
     Its arguments are in none of these words then, nor is the call itself.
     """
     facts, content = anatomy.facts, stored.message.content if stored.message is not None else None
-    if content is None or stored.calls is not None or not any(call_loops(facts, stored.function)):
+    if content is None or stored.calls is not None:
+        return False
+    function = anatomy.module.scope_of[content].function
+    if not any(call_loops(facts, function)):
         return False
     queue, seen, runs = [cast(cst.CSTNode, content)], set[Slot](), False
     for part in queue:
@@ -100,7 +108,7 @@ def tells_outcome(anatomy: Anatomy, stored: Stored) -> bool:
             return False
         elif _SAID.isdisjoint(kinds):
             slot = facts.slots.of_name(part)
-            if slot is not None and slot not in seen and slot[:2] == ("var", stored.function):
+            if slot is not None and slot not in seen and slot[:2] == ("var", function):
                 seen.add(slot)
                 queue += (*facts.assigned(slot), *facts.appended(slot))
             queue += children(part)
@@ -159,7 +167,7 @@ class _Finder:
         never: dict[Scope, LostCall] = {}
         self._results = results
         for result in results:
-            if not self._is_structured(result) or not (result.answers or self._is_asked_again(result)):
+            if not self._is_structured(result) or not (_is_result(result) or self._is_asked_again(result)):
                 continue
             history = self._histories.get(result.slot)
             if history is None:
@@ -210,9 +218,13 @@ class _Finder:
 
     def _is_asked_again(self, result: Stored) -> bool:
         """Whether the request whose reply has the calls is made once more with what they have given, in its list."""
-        slots = self.facts.slots
-        asks = (ask for ask in self.asks if any(slots.of(arg.value) == result.slot for arg in ask.args))
+        asks = (ask for ask in self.asks if self._sends(ask, result.slot))
         return any(self._leads(ask, result.node, ()) and self._leads(result.node, ask, ()) for ask in asks)
+
+    def _sends(self, ask: cst.Call, slot: Slot | None) -> bool:
+        request = self.facts.calls.get(ask)
+        given = [request.history] if request is not None and request.history is not None else ex.handed(ask)
+        return any(self.facts.slots.of(part) == slot for value in given for part in walk(value) if ex.reads_place(part))
 
     @cached_property
     def _reads_calls(self) -> bool:
