@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from functools import cached_property
 
 import libcst as cst
 
@@ -27,6 +26,7 @@ from lint_rules.syntax.walk import walk
 Identity = tuple[str, str]
 """The role of a message, or "", and what it says, as code."""
 _MOST_ORIGINS = 8
+_SPEAKING = frozenset({"user", "assistant"})
 _TRIMS = frozenset({"strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace"})
 _READ = (cst.Name, cst.Attribute, cst.Subscript, cst.BooleanOperation)
 
@@ -110,12 +110,6 @@ class Places:
             if isinstance(part, cst.BaseExpression)
         )
 
-    @cached_property
-    def stored_by_calls(self) -> set[Slot | None]:
-        """The histories to which functions that this one runs add messages."""
-        stored = self.anatomy.transcript.stored(self.function)
-        return {place.slot for place in stored if place.write and place.write.function is not self.function}
-
     def stays_behind(self, stored: Stored) -> bool:
         """Whether the function that is called at a place stores the message, and may then end with a failed request."""
         callee = self.facts.slots.callee(stored.node)
@@ -189,12 +183,13 @@ class Places:
         return self._identities[stored]
 
     def _find_identities(self, stored: Stored) -> dict[Identity, Same]:
-        message, value = stored.message, self.value(stored)
-        if message is None or not self.tells(stored):
-            return {}
-        found: dict[Identity, Same] = {}
-        content = message.content
-        if message.role in {"user", "assistant"} and content is not None and self._is_here(content):
+        message, value, found = stored.message, self.value(stored), dict[Identity, Same]()
+        content = message.content if message is not None and message.content in self.module.scope_of else None
+        if message is not None and message.role in _SPEAKING and content is not None and not self._is_here(content):
+            found = {(message.role, said): same for said, same in self._handed(stored, content)}
+        if found or message is None or not self.tells(stored):
+            return found
+        if message.role in _SPEAKING and content is not None and self._is_here(content):
             made = self.again.parts(value) if isinstance(value, cst.Name) and value is not content else set[Slot]()
             content = text_of(content)
             for origin, same in self._origins(content):
@@ -206,6 +201,20 @@ class Places:
                 if self.facts.is_kind(origin, Kind.REPLY):
                     found["assistant", f"{written}.content"] = same
         return found
+
+    def _handed(self, stored: Stored, content: cst.BaseExpression) -> Iterator[tuple[str, Same]]:
+        """What a message says that a helper makes of what it is handed here, or a part of it, as it is written here."""
+        slots, function = self.facts.slots, self.module.scope_of[content].function
+        calls = (part for part in walk(stored.node) if isinstance(part, cst.Call) and slots.callee(part) is function)
+        given = [pair for call in calls for pair in slots.bindings(call, function) if not self.facts.assigned(pair[0])]
+        bound = {each for t in ex.assigned(self.module.statement(stored.node)) for each in self.again.parts(t)}
+        made = self.facts.values_of(content) if isinstance(content, cst.Name) else [text_of(content)]
+        for part in (part for value in made for part in ex.alternatives(untrimmed(value))):
+            owner, name = ex.member(part) or (part, None)
+            handed = next((value for slot, value in given if slot == slots.of_name(owner)), None)
+            if handed is not None and ex.reads_place(handed) and bound.isdisjoint(self.again.parts(handed)):
+                parts = frozenset(self.again.parts(handed))
+                yield ex.source(handed, 400) + (f".{name}" if name is not None else ""), Same(parts, parts)
 
     def _stays_as_it_is(self, stored: Stored, value: cst.BaseExpression) -> bool:
         """Whether a value holds the same the next time: a message, or all that a reply holds; another list may grow."""
@@ -227,17 +236,6 @@ class Places:
             if isinstance(here, cst.Name):
                 given = (d.value for d in self.anatomy.definitions(here) if d.kind == "assign")
                 stack += [(v, names | slots) for v in given if v is not None and isinstance(untrimmed(v), _READ)]
-
-    def bound_to(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        """What a name holds where it is used, when that is certain; anything else is what it is."""
-        value = ex.inner(value)
-        assigned = self.anatomy.assigned(value) if isinstance(value, cst.Name) else None
-        return ex.inner(assigned) if assigned is not None else value
-
-    def made_by(self, value: cst.BaseExpression) -> cst.Call | None:
-        """The call that a name was bound to."""
-        value = self.bound_to(value)
-        return value if isinstance(value, cst.Call) else None
 
 
 def untrimmed(value: cst.BaseExpression) -> cst.BaseExpression:

@@ -22,6 +22,7 @@ from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places, Same
 from lint_rules.obligations.repeated import Repeated
 from lint_rules.rules.double_history_append.added_whole import AddedWhole, added_by_runs
+from lint_rules.rules.double_history_append.handed_back import made_by
 from lint_rules.rules.double_history_append.joined import Joined, Joins
 from lint_rules.rules.double_history_append.saved_first import SavedFirst
 from lint_rules.rules.double_history_append.stores import Stores
@@ -284,13 +285,9 @@ def _returned(places: Places, stored: Stored) -> Iterator[Double]:
     """`reply = places.ask(history)` has stored the reply already, and the caller stores it once more."""
     if stored.message is None or stored.write is None or stored.write.node is not stored.node:
         return
-    if stored.slot not in places.stored_by_calls:
-        return
-    value = places.value(stored)
-    content = stored.message.content
-    for part in (value, content):
-        call = places.made_by(part) if part is not None else None
-        for first in places.anatomy.transcript.at(call) if call is not None else ():
+    for part in (places.value(stored), stored.message.content):
+        call, at = (made_by(places.anatomy, part) if part is not None else None) or (None, None)
+        for first in places.anatomy.transcript.at(call) if call is not None and at is None else ():
             if first.slot == stored.slot and first.node is call and _gives_back(places.anatomy, first, call):
                 if places.again.follows(call, stored.node, places.again.unstored(stored.slot)):
                     yield Double(How.RETURNED, stored, call)
