@@ -205,9 +205,10 @@ class _Finder:
         guard = next(self.again.guards(carrier.node), None)
         if carrier.role != "assistant" or guard is None or not self.module.inside(carrier.node, guard.body):
             return None
-        if guard.orelse is not None or not self._asks_for_text(guard.test) or speaks_of_calls(self.facts, guard.test):
+        put = self.facts.slots.of(carrier.write.value if carrier.write is not None else None)
+        if guard.orelse is not None or speaks_of_calls(self.facts, guard.test):
             return None
-        return carrier, guard
+        return (carrier, guard) if self._asks_for_text(guard.test, put) else None
 
     def _is_structured(self, result: Stored) -> bool:
         """Whether a result answers a structured call: by an id, or in a program that reads calls of replies.
@@ -401,10 +402,15 @@ class _Finder:
             if not is_about_part(self.module, guard) and speaks_of_calls(self.facts, guard.test)
         )
 
-    def _asks_for_text(self, test: cst.BaseExpression) -> bool:
-        """`if message.content`, `if text`, `if reply["content"] is not None`, `if reply.said.strip()`."""
+    def _asks_for_text(self, test: cst.BaseExpression, put: Slot | None) -> bool:
+        """`if message.content`, `if text`, `if reply["content"] is not None`, `if reply.said.strip()`.
+
+        Not whether there is what is `put` into the history: `if candidate.content: h.append(candidate.content)`.
+        """
         for node in walk(test):
             pair = ex.member(node)
+            if put is not None and ex.reads_place(node) and self.facts.slots.of(node) == put:
+                continue
             if pair is not None and pair[1] in {"content", "text"}:
                 return True
             base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in _OF_TEXTS else None
