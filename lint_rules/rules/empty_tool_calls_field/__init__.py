@@ -50,7 +50,7 @@ message, and code that takes the field out again, or leaves out what is empty, k
 of the project that gives the reply, where it raises for one without calls.
 
 ## Known problems
-A wrapper of another file may leave out empty lists before it sends them. Ollama takes them, and is not looked at.
+A wrapper of another file may leave out empty lists before it sends them. The client of Ollama does, and is silent.
 
 ## Fix safety
 Unsafe: the field is set only when there are calls. Code that reads `message["tool_calls"]` without `.get` would fail.

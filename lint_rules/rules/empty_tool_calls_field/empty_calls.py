@@ -33,7 +33,7 @@ class EmptyCalls:
 
 def empty_calls(anatomy: Anatomy) -> Iterator[EmptyCalls]:
     """The fields of a file that may be empty lists in a history that is sent again."""
-    if _cleaned(anatomy) or any("ollama" in call.name for call in anatomy.facts.calls.values()):
+    if _cleaned(anatomy) or any(_goes_to_ollama(anatomy, call) for call in anatomy.facts.calls):
         return
     told: set[cst.CSTNode] = set()
     for function in anatomy.module.functions:
@@ -50,6 +50,12 @@ def empty_calls(anatomy: Anatomy) -> Iterator[EmptyCalls]:
             if test is not None:
                 told.add(element)
                 yield EmptyCalls(element, calls, stored, test)
+
+
+def _goes_to_ollama(anatomy: Anatomy, request: cst.Call) -> bool:
+    """`ollama.chat(...)`, `client.chat(...)` of an `ollama.Client`: what is empty it does not send."""
+    made = (value.func for value in anatomy.facts.values_of(ex.receiver(request)) if isinstance(value, cst.Call))
+    return any("ollama" in anatomy.module.full_name(func) for func in (request.func, *made))
 
 
 def _cleaned(anatomy: Anatomy) -> bool:
