@@ -359,7 +359,7 @@ class Needs(Surroundings):
         return self.calls or self.mentions(_OTHER_CALLS | words.ANSWERED)
 
     def runs_calls_again(self) -> bool:
-        return self.calls and self.has(*_TRIES)
+        return self.has(*_TRIES) and (self.calls or self.turns_elsewhere())
 
     def makes_ids(self) -> bool:
         """An id, or one dict that fills a list."""

@@ -76,8 +76,8 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
 }
 NEED_NO_FACTS = frozenset(
     {
-        "AGL101", "AGL102", "AGL103", "AGL104", "AGL203", "AGL309", "AGL501", "AGL502", "AGL602", "AGL605", "AGL606",
-        "AGL607", "AGL610", "AGL701", "AGL702", "AGL703",
+        "AGL101", "AGL102", "AGL103", "AGL104", "AGL203", "AGL309", "AGL408", "AGL501", "AGL502", "AGL602", "AGL605",
+        "AGL606", "AGL607", "AGL610", "AGL701", "AGL702", "AGL703",
     }
 )  # fmt: skip
 """The rules that may find something in a file in which no value is known to be part of an agent: other files, or

@@ -31,23 +31,25 @@ NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
 _SCHEMAS = frozenset({"function", "input_schema", "parameters", "toolSpec"})
 
 
+Returned = tuple[tuple[str, ...], str]
+"""The part of a reply that a function gives back, and its place in a tuple, or ""."""
+
+
 @record
 class Offer:
     """A request with tools. `functions`: they are seen to be functions of this program, not tools of the server.
 
-    `call` is the request, or the call of a function of this file that makes it and returns the part of the reply at
-    `way`, alone or at a `place` of a tuple. `places`: of a wrapper that gives a tuple, those with the calls of the
-    reply. `maybe`: at times there are no tools.
+    `call` is the request, or the call of a function of this file that makes it and returns `parts` of the reply.
+    `places`: of a wrapper that gives a tuple, those with the calls of the reply. `maybe`: at times there are no tools.
     """
 
     call: cst.Call
     tools: cst.BaseExpression
     functions: bool
     request: cst.Call
-    way: tuple[str, ...] = ()
+    parts: frozenset[Returned] = frozenset({((), "")})
     places: frozenset[str] = frozenset()
     maybe: bool = False
-    place: str = ""
 
     @property
     def what(self) -> str:
@@ -84,11 +86,11 @@ def offers(anatomy: Anatomy) -> Iterator[Offer]:
         if tools is not None and not _forbidden(anatomy, call):
             maybe = _may_be_none(anatomy, tools)
             functions = _are_functions(anatomy, tools)
-            yield Offer(call, tools, functions, call, (), known.get(call, frozenset()), maybe=maybe)
+            yield Offer(call, tools, functions, call, places=known.get(call, frozenset()), maybe=maybe)
 
 
-def offer_of_callers(anatomy: Anatomy, offer: Offer, way: tuple[str, ...], place: str) -> Iterator[Offer]:
-    """The calls of the function that asks and gives back the part of the reply at `way`, at a `place` of a tuple."""
+def offer_of_callers(anatomy: Anatomy, offer: Offer, parts: frozenset[Returned]) -> Iterator[Offer]:
+    """The calls of the function that asks and gives back some parts of the reply."""
     function, slots = anatomy.module.scope_of[offer.call].function, anatomy.facts.slots
     slot = slots.of(offer.tools)
     for site in anatomy.calls.sites[function]:
@@ -102,7 +104,7 @@ def offer_of_callers(anatomy: Anatomy, offer: Offer, way: tuple[str, ...], place
         if offer.carried and _brings_none(anatomy, offered):
             continue
         maybe, functions = _may_be_none(anatomy, offered), _are_functions(anatomy, offered)
-        yield Offer(site.node, offered, functions, offer.request, way, maybe=maybe, place=place)
+        yield Offer(site.node, offered, functions, offer.request, parts, maybe=maybe)
 
 
 def is_answered_elsewhere(anatomy: Anatomy, offer: Offer) -> bool:
@@ -296,11 +298,20 @@ def _forbidden(anatomy: Anatomy, call: cst.Call) -> bool:
     choices = [choice for keyword in _CHOICES if (choice := ex.argument(call, keyword)) is not None]
     for arg in call.args if not choices else ():
         slot = anatomy.facts.slots.of(arg.value) if arg.star == "**" else None
-        shown = [arg.value, *anatomy.facts.assigned(slot)]
-        parts = [ex.dict_items(value) for value in shown]
-        parts += [anatomy.facts.members(slot)] if slot is not None else []
+        parts = [ex.dict_items(value) for value in (arg.value, *anatomy.facts.assigned(slot))]
         choices += [items[keyword] for items in parts for keyword in _CHOICES if keyword in items]
-    return any(ex.text(ex.dict_items(choice).get("type", choice)) != "auto" for choice in choices)
+        choices += [put for keyword in _CHOICES if slot for put in anatomy.facts.assigned(("member", slot, keyword))]
+    said = [choice for choice in choices if ex.text(ex.dict_items(choice).get("type", choice)) != "auto"]
+    return bool(said) and _is_always_said(anatomy, call, said)
+
+
+def _is_always_said(anatomy: Anatomy, call: cst.Call, said: list[cst.BaseExpression]) -> bool:
+    """Whether no way leads to a request but over what is said: not so `if first: request["tool_choice"] = "any"`."""
+    function = anatomy.module.scope_of[call].function
+    if any(anatomy.module.scope_of[each].function is not function for each in said):
+        return True
+    graph, goals, over = anatomy.flow(function), *({*anatomy.points(function, nodes)} for nodes in ([call], said))
+    return not graph.reaches([graph.entry], goals - over, over, exceptions=False)
 
 
 def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:

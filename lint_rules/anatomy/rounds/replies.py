@@ -15,7 +15,7 @@ from lint_rules.anatomy.messages.read_back import read_back
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.rounds.offers import Offer, offer_of_callers, offers
+from lint_rules.anatomy.rounds.offers import Offer, Returned, offer_of_callers, offers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import BLOCKS
@@ -57,10 +57,6 @@ _AROUND_VALUES = (cst.Call, cst.BaseStatement)
 _ALONE: frozenset[Scope] = frozenset()
 
 
-Returned = tuple[tuple[str, ...], str]
-"""The part of a reply that a function gives back, and its place in a tuple, or ""."""
-
-
 @record
 class Read:
     """What is read of one reply. `text` is where its text is; `calls` says that its calls are looked for.
@@ -87,9 +83,8 @@ def replies(anatomy: Anatomy) -> Iterator[tuple[Offer, Read]]:
         offer = queue.popleft()
         read = read_of(anatomy, offer)
         yield offer, read
-        if len(read.returned) == 1 and not (read.calls or read.handed_on or read.text is not None):
-            ((way, place),) = read.returned
-            new = [each for each in offer_of_callers(anatomy, offer, way, place) if each.call not in seen]
+        if read.returned and not (read.calls or read.handed_on or read.text is not None):
+            new = [each for each in offer_of_callers(anatomy, offer, read.returned) if each.call not in seen]
             seen.update(each.call for each in new)
             queue.extend(new)
 
@@ -98,7 +93,7 @@ def read_of(anatomy: Anatomy, offer: Offer) -> Read:
     """Follows the reply through the names of the function that asks for it, and of functions that are handed it."""
     function = anatomy.module.scope_of[offer.call].function
     name = anatomy.facts.calls[offer.request].name
-    return _Reader(anatomy, function, offer.places, name).read(offer.call, offer.way, offer.place)
+    return _Reader(anatomy, function, offer.places, name).read(offer.call, offer.parts)
 
 
 class _Reader:
@@ -122,17 +117,18 @@ class _Reader:
         self._returned: set[Returned] = set()
         self._by = {function}
 
-    def read(self, call: cst.Call, way: tuple[str, ...], place: str) -> Read:
-        """What is read of the part at `way` of what a call gives, or of what stands at a `place` of a tuple there."""
-        here, _ = self._climb(call, ()) if place else (call, ())
+    def read(self, call: cst.Call, parts: frozenset[Returned]) -> Read:
+        """What is read of some parts of the reply, which a call gives, as they are or in a tuple."""
+        here, _ = self._climb(call, ())
         parent = self._module.parent[here]
-        target = ex.targets(parent)[0] if place and isinstance(parent, (cst.Assign, cst.AnnAssign)) else None
-        if not place:
-            self._value(call, way)
-        elif isinstance(target, cst.Tuple) and int(place) < len(target.elements):
-            self._bound(target.elements[int(place)].value, parent, way)
-        else:
-            self._handed_on = True
+        target = ex.targets(parent)[0] if isinstance(parent, (cst.Assign, cst.AnnAssign)) else None
+        for way, place in sorted(parts):
+            if not place:
+                self._value(call, way)
+            elif isinstance(target, cst.Tuple) and int(place) < len(target.elements):
+                self._bound(target.elements[int(place)].value, parent, way)
+            else:
+                self._handed_on = True
         return self._read
 
     @property
@@ -163,7 +159,9 @@ class _Reader:
             self._handed_on = True
             return
         here, way = self._climb(value, way)
-        if way and way[0].isdigit():
+        if place := self._place_given(here):
+            self._returned.add((way, place))
+        elif way and way[0].isdigit():
             self._part(here, way[0])
         elif any(name in _OF_CALLS for name in way):
             self._told_of_calls(here, way)

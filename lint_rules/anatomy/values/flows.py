@@ -285,16 +285,21 @@ class Flows(Forms):
                 self._mark(pair[0], Kind.CALL, Evidence("has arguments, and is answered by its id", node, used=True))
 
     def _comparison(self, node: cst.Comparison, scope: Scope) -> None:
-        for base, kind, reason in shapes.comparisons(node):
+        for base, kind, reason in shapes.comparisons(node, self._read_as):
             self._mark(base, kind, Evidence(reason, node, used=True))
         pair = ex.asked(node)
         if pair is not None and pair[1] in self.call_attributes and self.slots.of(pair[0]) in self._keyed:
             self._asked_for(node)  # where it is no text or list of names that it may be in
         left, operator, right = ex.compared(node)
         if type(operator) is cst.Equal:
-            tag, pair = ex.text(right), ex.member(left)
+            tag, pair = ex.text(right), self._read_as(left)
             if pair and pair[1] in {"stop_reason", "finish_reason"} and tag in {"tool_use", "tool_calls"}:
                 self._mark_reply(pair[0], node, f"its `{pair[1]}` is compared with `{tag}`")
+
+    def _read_as(self, side: cst.BaseExpression) -> shapes.Member | None:
+        """What a value is read of: also `kind`, of `kind = block.get("type")`."""
+        made = self.assigned(self.slots.of_name(side))
+        return ex.member(made[0] if len(made) == 1 else side)
 
     def _mark(self, base: cst.BaseExpression, kind: Kind, evidence: Evidence) -> None:
         """`base` is a message or a call by use; the list it is an element of is then a history, or calls."""
@@ -432,7 +437,7 @@ class Flows(Forms):
     def _decoded(self, node: cst.Call, text: cst.BaseExpression) -> None:
         """What is decoded of a call are its arguments, whatever the program calls them: `loads(call["parameters"])`."""
         slot = self.slots.of(text)
-        for value in (text, *self.assigned(slot)):
+        for value in (part for each in (text, *self.assigned(slot)) for part in ex.alternatives(each)):
             pair = ex.member(_joined(value))
             if pair is not None and pair[1] == "arguments" and self.slots.of(pair[0]) in self._answerable:
                 how = "its `arguments` are decoded, and its `call_id` is read"

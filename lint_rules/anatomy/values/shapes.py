@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
@@ -15,6 +15,9 @@ _EQUAL = frozenset({cst.Equal, cst.NotEqual})
 _AMONG = frozenset({cst.In, cst.NotIn})
 _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "deque", "MutableSequence", "tuple", "Tuple"})
 _CLASSES = {"class of message": Kind.MESSAGE, "class of call": Kind.CALL}
+
+Member = tuple[cst.BaseExpression, str]
+"""What something is read of, and under which name."""
 
 
 def message(node: cst.BaseExpression) -> str | None:
@@ -107,21 +110,25 @@ def tool_result(node: cst.BaseExpression) -> cst.BaseExpression | None:
     return None
 
 
-def comparisons(node: cst.Comparison) -> Iterator[tuple[cst.BaseExpression, Kind, str]]:
-    """What a comparison tells of its parts: `x.role == "tool"` makes x a message, `b.type == "tool_use"` b a call."""
+def comparisons(
+    node: cst.Comparison, read_as: Callable[[cst.BaseExpression], Member | None]
+) -> Iterator[tuple[cst.BaseExpression, Kind, str]]:
+    """What a comparison tells of its parts: `x.role == "tool"` makes x a message, `b.type == "tool_use"` b a call.
+
+    `read_as` tells what a side is read of.
+    """
     left = node.left
     for target in node.comparisons:
         right = target.comparator
         if type(target.operator) in _EQUAL:
             for side, other in ((left, right), (right, left)):
-                yield from _told(side, [ex.text(other)])
+                yield from _told(read_as(side), [ex.text(other)])
         elif type(target.operator) in _AMONG and isinstance(right, (cst.Tuple, cst.List, cst.Set)):
-            yield from _told(left, [ex.text(element.value) for element in right.elements])
+            yield from _told(read_as(left), [ex.text(element.value) for element in right.elements])
         left = right
 
 
-def _told(side: cst.BaseExpression, values: list[str | None]) -> Iterator[tuple[cst.BaseExpression, Kind, str]]:
-    pair = ex.member(side)
+def _told(pair: Member | None, values: list[str | None]) -> Iterator[tuple[cst.BaseExpression, Kind, str]]:
     if pair is None:
         return
     base, name = pair

@@ -68,7 +68,8 @@ all that it makes goes into a list which no round reads. A parser of several att
 end, or gives words beside nothing (`return {}, "no JSON"`). A `None` by which callers leave calls out of their list, or
 go on to the next call, says nothing to the model either.
 Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts the text
-itself where what it says was to go, and a tool is run with it unasked, or a dict of its own (`{"raw": text}`; or
+itself where what it says was to go, or leaves it there, and a tool is run with it unasked, or it becomes the `input` of
+a `tool_use` block, which is an object; or a dict of its own (`{"raw": text}`; or
 gives the text back so, where it would give back what it has parsed) whose key nothing in the file asks for, nor, where
 the rounds are not in it, in those that import it and what these import; nor one that gives back the default that its
 callers name (`parse(text, default={})`).
@@ -79,7 +80,8 @@ fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACT
 or goes with something else that the same match has given, is a call, if a tool's name and its arguments are read of it,
 or the name chooses what is done: here, or where functions of the file give it on. Where it is passed over, and nothing
 is stored that says so, it is reported; where a call is made of it with a name that stands beside it in the text, also
-if `{}` takes its place.
+if `{}` takes its place. A text of which nothing shows who wrote it (a parameter) is a model's where a pattern with such
+words finds those pieces.
 Arguments that a function of another file parses are reported where that function gets them.
 Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
 looked at here: nothing is lost, nor where all that is made of them are texts to read. Nor is a text malformed that has
@@ -94,8 +96,8 @@ name that does not say what has failed: where calls are answered there, or given
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
-exception of its own, or its docstring says so. An exception that is raised for whatever fails with the request is none
-of its own.
+exception of its own, or its docstring says so. An exception whose class the file raises for whatever fails with a
+request, too, is none of its own.
 
 ## Fix safety
 Unsafe: where the loop over calls stores a tool message behind the parse, a call that cannot be parsed is answered by

@@ -59,9 +59,10 @@ def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
     beside something else out of one match.
     """
     statement = facts.module.statement(call)
-    bound = facts.slots.of(statement.targets[0].target) if isinstance(statement, cst.Assign) else None
-    for node in function.nodes_of(cst.Dict, cst.Call):
-        parts = ex.made_of(node)
+    target = statement.targets[0].target if isinstance(statement, cst.Assign) else None
+    bound = facts.slots.of(target)
+    made = [ex.made_of(node) for node in function.nodes_of(cst.Dict, cst.Call)]
+    for parts in (*made, _put_beside(facts, target, function)):
         alike = {key: [*ex.alternatives(value)] for key, value in parts.items()}
         parsed = {k for k, v in alike.items() if any(_is_parsed(facts, part, call, bound) for part in v)}
         if parsed:
@@ -70,6 +71,20 @@ def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
             beside = (_matches(facts, value, function) for key, value in parts.items() if key not in parsed)
             return (named and not parsed.isdisjoint(_ARGUMENT_KEYS)) or not all(map(match.isdisjoint, beside))
     return False
+
+
+def _put_beside(facts: Facts, target: cst.BaseExpression | None, function: Scope) -> dict[str, cst.BaseExpression]:
+    """What an object or a dict gets, of which a place is a part: `wish["args"]`, `self.input`."""
+    whole = ex.member(target) if target is not None else None
+    if whole is None:
+        return {}
+    made = {key: value for shown in facts.values_of(whole[0]) for key, value in ex.dict_items(shown).items()}
+    for line in function.nodes_of(cst.Assign):
+        for each in ex.targets(line):
+            pair = ex.member(each)
+            if pair is not None and ex.dotted(pair[0]) == ex.dotted(whole[0]):
+                made[pair[1]] = line.value
+    return made
 
 
 def _is_parsed(facts: Facts, value: cst.BaseExpression, call: cst.Call, bound: Slot | None) -> bool:

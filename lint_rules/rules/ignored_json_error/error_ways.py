@@ -25,7 +25,7 @@ from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, SourceModule, decorators
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
@@ -119,7 +119,7 @@ def way_inside(
                 if _leaves(anatomy, handling, loop) if loop is not None else _gives_up(anatomy, handling, function):
                     return Way(loop=loop, errors=errors, meant=meant, ended=handling)
             return Way(told=True)
-        meant = meant or not whole
+        meant = meant or not (whole or _raises(handling.handler) & _raised_for_requests(anatomy, anatomy.module.top))
         here, errors = handling.guard, raised
     gathered = kept_by_gather(anatomy.module, node)
     return Way(told=gathered or _caught_by_decorator(anatomy, function), errors=errors, meant=meant)
@@ -130,6 +130,21 @@ def _takes_all(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
     guarded = anatomy.module.nodes_inside(handling.guard.body, function, cst.Call)
     caught = exceptions.caught(handling.handler) if isinstance(handling.handler, cst.ExceptHandler) else frozenset()
     return not caught.isdisjoint(exceptions.CATCH_ALL) and any(map(anatomy.calls.asks, guarded))
+
+
+@kept
+def _raised_for_requests(anatomy: Anatomy, top: Scope) -> frozenset[str]:
+    """The classes of what a file raises for whatever fails with a request: no caller tells that from another error."""
+    guards = ((guard, handler) for guard in anatomy.module.nodes_of(cst.Try) for handler in guard.handlers)
+    handlings = (Handling(guard, handler, Ending.RAISES) for guard, handler in guards)
+    taking = (each for each in handlings if _takes_all(anatomy, each, anatomy.module.scope_of[each.guard].function))
+    return frozenset[str]().union(*(_raises(each.handler) for each in taking))
+
+
+def _raises(handler: cst.CSTNode) -> frozenset[str]:
+    """The classes of the errors that a handler raises."""
+    raised = (node.exc for node in walk(handler) if isinstance(node, cst.Raise) and node.exc is not None)
+    return frozenset(ex.dotted(exc.func if isinstance(exc, cst.Call) else exc) or "" for exc in raised) - {""}
 
 
 def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
@@ -181,7 +196,6 @@ def _gives_up(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
     guarded = anatomy.module.nodes_inside(handling.guard.body, function, cst.Call)
     return (
         any(map(anatomy.calls.asks, guarded))
-        and not anatomy.module.nodes_inside(handling.handler.body, function, cst.Yield)
         and not any(_tells_model(anatomy, write, handling.handler) for write in anatomy.transcript.stored(function))
         and _is_the_end(anatomy, handling, function)
     )
@@ -228,15 +242,8 @@ def _is_grown(module: SourceModule, name: cst.Name) -> bool:
 
 def _raised(anatomy: Anatomy, handling: Handling) -> frozenset[str]:
     """The names of the class that a handler raises an error of, and of its bases; empty where these are not known."""
-    found: set[str] = set()
-    for node in walk(handling.handler.body):
-        if isinstance(node, cst.Raise) and node.exc is not None:
-            made = node.exc.func if isinstance(node.exc, cst.Call) else node.exc
-            names = _with_bases(anatomy, ex.dotted(made) or "")
-            if not names:
-                return frozenset()
-            found |= names
-    return frozenset(found)
+    found = [_with_bases(anatomy, name) for name in _raises(handling.handler.body)]
+    return frozenset[str]().union(*found) if all(found) else frozenset()
 
 
 def _with_bases(anatomy: Anatomy, name: str) -> set[str]:

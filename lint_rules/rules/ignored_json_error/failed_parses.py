@@ -40,28 +40,18 @@ def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function
         if not _hands_back(anatomy, call, function):
             return None
         return _replaced_by_callers(anatomy, function) if is_none else neutral
-    return neutral if _goes_on_at(anatomy, call, handling, target, neutral, function) else None
+    return neutral if _goes_on(anatomy, call, handling, target, neutral) else None
 
 
-def _goes_on_at(
-    anatomy: Anatomy,
-    call: cst.Call,
-    handling: Handling,
-    target: cst.BaseExpression,
-    instead: cst.BaseExpression,
-    function: Scope,
+def _goes_on(
+    anatomy: Anatomy, call: cst.Call, handling: Handling, target: cst.BaseExpression, instead: cst.BaseExpression
 ) -> bool:
-    """Whether what a handler puts into a place is handed on: a part of a call is while a reply is read, and in no past
-    that is rendered."""
+    """Whether what a handler puts into a place is handed on: a name behind it, where no test tells it from what was
+    parsed; a part of something goes where that goes."""
     if not isinstance(target, cst.Name):
-        return anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call)
-    return _goes_on(anatomy, call, handling, target.value, instead)
-
-
-def _goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling, name: str, instead: cst.BaseExpression) -> bool:
-    """Whether what a handler puts into a name is handed on behind it, and no test tells it from what was parsed."""
+        return True
     function = anatomy.module.scope_of[call].function
-    uses = uses_after(anatomy.module, name, handling.guard, function.node)
+    uses = uses_after(anatomy.module, target.value, handling.guard, function.node)
     if any(is_tested(anatomy.module, use, instead) for use in uses):
         return False
     flowing = [use for use in uses if flows_on(anatomy.module, use)]
@@ -139,7 +129,7 @@ def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
         return None  # it is what came of the call: `done = run(json.loads(text))`
     if not keys or _is_read_as_such(anatomy, keys):
         return None
-    return line.value if _goes_on_at(anatomy, call, handling, target, line.value, function) else None
+    return line.value if _goes_on(anatomy, call, handling, target, line.value) else None
 
 
 def _text_itself(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
@@ -155,7 +145,7 @@ def _text_itself(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.Ba
     read = {
         n for each in filled if names & names_in(each.value) for t in each.targets for n in ex.target_names(t.target)
     }
-    if target.value not in names | read or not _goes_on(anatomy, call, handling, target.value, line.value):
+    if target.value not in names | read or not _goes_on(anatomy, call, handling, target, line.value):
         return None
     uses = uses_after(anatomy.module, target.value, handling.guard, anatomy.module.scope_of[call].function.node)
     return line.value if any(_is_worked_with(anatomy.module, use) for use in uses) else None
@@ -321,11 +311,6 @@ def _fails(module: SourceModule, use: cst.Name) -> bool:
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             return False
     return False
-
-
-def _is_streamed(anatomy: Anatomy, call: cst.Call) -> bool:
-    shown = anatomy.facts.evidence(call.args[0].value, Kind.ARGUMENTS_TEXT)
-    return any("stream" in step.reason or "pieces" in step.reason for fact in shown for step in fact.chain())
 
 
 def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:

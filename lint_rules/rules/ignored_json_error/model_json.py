@@ -17,6 +17,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.rules.ignored_json_error import dispatch, outside
+from lint_rules.rules.ignored_json_error.parse_attempts import is_marked
 from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
@@ -249,10 +250,9 @@ def _evidence(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | N
     kinds = anatomy.facts.kinds(call.args[0].value)
     if Kind.ARGUMENTS_TEXT in kinds:
         return kinds[Kind.ARGUMENTS_TEXT]
-    if Kind.MODEL_TEXT in kinds and (
-        dispatch.reads_tool_request(anatomy.facts, call) or dispatch.makes_call_with(anatomy.facts, call, function)
-    ):
-        return kinds[Kind.MODEL_TEXT]
+    if Kind.MODEL_TEXT in kinds or is_marked(anatomy, call):
+        if dispatch.reads_tool_request(anatomy.facts, call) or dispatch.makes_call_with(anatomy.facts, call, function):
+            return kinds.get(Kind.MODEL_TEXT) or Evidence("is told from the rest of a text by words, as a call", call)
     return dispatch.runs_tool_with(anatomy.facts, call, function)
 
 

@@ -13,7 +13,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.rules.ignored_json_error import dispatch, outside
 from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
@@ -26,6 +26,7 @@ _MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A
 _LABEL = re.compile(r"\[[A-Z_]{4,}\]")
 _SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
 """What letters in a pattern do not stand for themselves: classes, names of groups."""
+_MATCHERS = frozenset({"findall", "finditer", "fullmatch", "match", "search"})
 _MOST_STEPS = 12
 _OF_DICTS = frozenset({"get", "items", "keys", "values", "pop", "setdefault", "update"})
 
@@ -46,14 +47,14 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
     """A parse that only asks whether text is JSON yet, or which of several forms a model's text has."""
     if isinstance(anatomy.module.parent.get(call), cst.Expr):
         return handling.ending is not Ending.DROPS or _falls_through(handling)
-    kinds = anatomy.facts.kinds(call.args[0].value)
-    if Kind.ARGUMENTS_TEXT in kinds or Kind.MODEL_TEXT not in kinds:
+    kinds, marked = anatomy.facts.kinds(call.args[0].value), is_marked(anatomy, call)
+    if Kind.ARGUMENTS_TEXT in kinds or not (marked or Kind.MODEL_TEXT in kinds):
         return False
     goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS}  # also `{"raw": text}`
     is_made = dispatch.makes_call_with(anatomy.facts, call, function)
     if not (is_made if goes_on else handling.ending is Ending.DROPS):
         return True
-    return not (is_marked(anatomy, call) or is_made) or _is_told_later(anatomy, handling)
+    return not (marked or is_made) or _is_told_later(anatomy, handling)
 
 
 def _falls_through(handling: Handling) -> bool:
@@ -75,13 +76,16 @@ def is_marked(anatomy: Anatomy, call: cst.Call) -> bool:
 
 
 def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
-    """The strings by which a text was cut out, and those that tests around its parse look for in the model's text."""
+    """The strings by which a text was cut out, and those that tests around its parse look for in the model's text.
+
+    Where nothing shows that a model wrote it, those of patterns that a text matches which the function gets.
+    """
     facts, seen = anatomy.facts, set[Slot]()
     queue = [call.args[0].value]
     for outer in anatomy.module.ancestors(call):
         if isinstance(outer, (cst.If, cst.While)):
             queue += [part for part in walk(outer.test) if isinstance(part, (cst.Comparison, cst.Call))]
-        elif isinstance(outer, cst.For) and _is_text(anatomy, outer.iter):
+        elif isinstance(outer, cst.For):
             queue.append(outer.iter)
     while queue:
         here = queue.pop()
@@ -90,8 +94,16 @@ def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
             if slot is not None and slot not in seen and len(seen) < _MOST_STEPS:
                 seen.add(slot)
                 queue += facts.assigned(slot)
-        if _is_text(anatomy, here):
+        if _is_text(anatomy, here) or any(_matches_given(anatomy, part) for part in walk(here)):
             yield from (said for part in walk(here) for said in _words(anatomy, part))
+
+
+def _matches_given(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """`CALL.search(text)`, of a text that the function gets, as it is."""
+    if not isinstance(node, cst.Call) or ex.called_name(node) not in _MATCHERS:
+        return False
+    slots = (anatomy.facts.slots.of_name(value) for value in ex.positional(node))
+    return any(slot is not None and is_parameter(slot) for slot in slots)
 
 
 def _words(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
@@ -252,10 +264,13 @@ def _calls_with(module: SourceModule, use: cst.Name) -> Iterator[cst.Call]:
 
 
 def _is_used_as_dict(module: SourceModule, use: cst.Name) -> bool:
-    """`**x`, `x["key"]`, `x.get("key")`, `x.items()`."""
+    """`**x`, `x["key"]`, `x.get("key")`, `x.items()`; the `input` of a `tool_use` block is one (Anthropic API)."""
     parent = module.parent[use]
-    if isinstance(parent, cst.Arg):
-        return parent.star == "**"
+    if isinstance(parent, (cst.Arg, cst.DictElement)):
+        made = module.parent[parent]
+        parts = ex.made_of(made) if isinstance(made, (cst.Dict, cst.Call)) else {}
+        is_input = parts.get("input") is use and "name" in parts
+        return is_input or (isinstance(parent, cst.Arg) and parent.star == "**")
     if isinstance(parent, cst.Subscript):
         return parent.value is use and ex.key(parent) is not None
     return isinstance(parent, cst.Attribute) and parent.attr.value in _OF_DICTS

@@ -49,9 +49,9 @@ words, was offered tools; and with the tools that a method gets, where another m
 for calls. Tools that come with a chat, a bound model or a `config` are shown by calls in the reply to another request
 with it; a client that makes several requests has none. A request may be spread from a dict, be the body of an HTTP
 request, or be made in a thread or once more after an error; tools that it gets only where there are some (`if tools:
-request["tools"] = tools`) are those. Tools that run on the provider's servers, requests with `tool_choice`, and tools
-that may be None are left alone. Chat completions, the Responses API, Anthropic, Bedrock, Gemini, LiteLLM, Ollama and
-LangChain's `bind_tools` are known.
+request["tools"] = tools`) are those. Tools that run on the provider's servers, requests with a `tool_choice` on all
+ways, and tools that may be None are left alone. Chat completions, the Responses API, Anthropic, Bedrock, Gemini,
+LiteLLM, Ollama and LangChain's `bind_tools` are known.
 
 Where a test of why a reply has ended tells whether there are calls (`stop_reason == "tool_use"`), and its tokens are
 limited, a reply that is cut off within a call is followed as well: on its way, no text may be returned or stored as
@@ -61,8 +61,9 @@ it to where that is the answer, and one that passes a test of its calls and of s
 late`).
 
 ## Known problems
-A function of the file that makes the request and gives back the reply, or a part of it, is followed to its callers; one
-that does more with it, or stands in another file, is not.
+A function of the file that makes the request and gives back the reply, or parts of it, also in a tuple, is followed to
+its callers; one that does more with it, or stands in another file, is not. Where all of them read the text alone, the
+request in it is reported.
 
 ## Fix safety
 Shown only: the request says that no tool is to be called (`tool_choice="none"`, in the form of its API). Whether to go
@@ -82,7 +83,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.offers import Offer, is_answered_elsewhere
-from lint_rules.anatomy.rounds.replies import replies
+from lint_rules.anatomy.rounds.replies import Read, replies
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.ignored_tool_calls.fixes import repair
 from lint_rules.rules.ignored_tool_calls.led_past import By, led_past
@@ -111,19 +112,32 @@ _LED = {
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     read = list(replies(anatomy))
+    found: dict[cst.Call, list[Draft | None]] = {}
     for offer, what in read:
-        if offer.maybe or what.calls or what.handed_on or what.returned or what.text is None:
-            continue
-        function = anatomy.module.scope_of[offer.call].function
-        looked_through = [other for other, r in read if r.calls and other.same(offer, anatomy)]
-        beside = [other for other in looked_through if anatomy.module.scope_of[other.call].function is function]
-        handled = next(iter([*beside, *looked_through]), None)
-        known = offer.functions or handled is not None or what.seen is not None
-        if known or is_answered_elsewhere(anatomy, offer):
-            draft = _draft(anatomy, offer, what.text, handled)
-            seen = [Note(what.seen, "the calls are seen here, and nothing is done")] if what.seen is not None else []
-            yield replace(draft, related=(*draft.related, *seen))
+        if not what.returned:
+            found.setdefault(offer.request, []).append(_ignored(anatomy, offer, what, read))
+    for request, drafts in found.items():
+        told = [draft for draft in drafts if draft is not None]
+        if len(told) == len(drafts) and told[0].node is not request:
+            told = [replace(told[0], node=request, related=(Note(told[0].node, "asked here"), *told[0].related))]
+        yield from told
     yield from _led_past(anatomy, [offer for offer, what in read if what.calls])
+
+
+def _ignored(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer, Read]]) -> Draft | None:
+    """What is said of a reply of which the text alone is read."""
+    if offer.maybe or what.calls or what.handed_on or what.text is None:
+        return None
+    function = anatomy.module.scope_of[offer.call].function
+    looked_through = [other for other, r in read if r.calls and other.same(offer, anatomy)]
+    beside = [other for other in looked_through if anatomy.module.scope_of[other.call].function is function]
+    handled = next(iter([*beside, *looked_through]), None)
+    known = offer.functions or handled is not None or what.seen is not None
+    if not known and not is_answered_elsewhere(anatomy, offer):
+        return None
+    draft = _draft(anatomy, offer, what.text, handled)
+    seen = [Note(what.seen, "the calls are seen here, and nothing is done")] if what.seen is not None else []
+    return replace(draft, related=(*draft.related, *seen))
 
 
 def _led_past(anatomy: Anatomy, offered: list[Offer]) -> Iterator[Draft]:

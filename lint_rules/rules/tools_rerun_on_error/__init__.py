@@ -44,9 +44,10 @@ with the error, that go on with what is left, or that catch what is raised befor
 of that name) are right, and so is asking the model again, or trying one call again. A handler of RuntimeError is about
 the event loop only if the tools run where that is taken.
 A turn is reported that begins anew: one whose rounds store results of tools in a list that it makes itself, where a
-handler of any error leads to the same question once more, by the same function, by another one that has such rounds, or
-by a decorator that tries again (`retry`, `backoff`). What goes on from messages that are still there is right, and so
-is a turn whose requests never fail, as their errors are handled within the rounds.
+handler leads to the same question once more, by the same function, by another one that has such rounds, also one of the
+same name where what is asked first is only known by its base class, or by a decorator that tries again (`retry`,
+`backoff`). What goes on from messages that are still there is right, and so is a turn whose requests never fail, as
+their errors are handled within the rounds.
 
 ## Known problems
 Whether a tool has effects is not known: reading twice does no harm.
@@ -220,13 +221,17 @@ def _is_made_in(anatomy: Anatomy, region: cst.CSTNode, root: tuple[object, ...])
 def _turns(anatomy: Anatomy) -> Iterator[Draft]:
     """Turns that begin anew after an error: their rounds have run tools, of which the next one knows nothing."""
     for guard in anatomy.module.nodes_of(cst.Try):
-        turn = next(_turns_in(anatomy, guard.body), None)
-        handler = next((h for h in guard.handlers if exceptions.caught(h) & exceptions.CATCH_ALL), None)
-        again = _begun_again(anatomy, handler, turn[0]) if turn is not None and handler is not None else None
-        if turn is not None and handler is not None and again is not None:
-            first, ran, there = turn
-            notes = [Note(handler, "any error of it ends here"), Note(ran, "its tools run here", there.module)]
-            yield Draft(again, _AGAIN.format(name=ex.called_name(first)), _HELP_TURN, tuple(notes))
+        turns = {ex.called_name(call): (ran, there) for call, ran, there in _turns_in(anatomy, guard)}
+        tried = (node for node in walk_scope(guard.body) if isinstance(node, cst.Call)) if turns else ()
+        first = next((call for call in tried if ex.called_name(call) in turns), None)
+        for handler in guard.handlers:
+            before = first is None or exceptions.caught(handler) <= _BEFORE
+            again = _begun_again(anatomy, handler, first) if first is not None and not before else None
+            if first is not None and again is not None:
+                ran, there = turns[ex.called_name(first)]
+                notes = (Note(handler, "an error of it ends here"), Note(ran, "its tools run here", there.module))
+                yield Draft(again, _AGAIN.format(name=ex.called_name(first)), _HELP_TURN, notes)
+                break
     for function in anatomy.module.functions:
         retrying = next((d for d in decorators(function) if retries(d)), None)
         ran_here = _run_anew(anatomy, function) if retrying is not None else None
