@@ -224,7 +224,7 @@ class Evidence(Signs):
     @cached_property
     def shows_request(self) -> bool:
         """`{"messages": ..., "model": ...}`; a server of one model is told no name, but other parameters."""
-        return not words.SENT.isdisjoint(self.keywords | self.texts) and any(map(words.is_request, self.displays))
+        return any(map(words.is_body, self.displays))
 
     def _declares_request(self) -> bool:
         """A method with the parameters of a request, whatever a subclass does with them."""

@@ -201,7 +201,7 @@ class Turns:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
         if call in self.facts.calls or not self._runs_asker(call):
             return False
-        return self._is_given_history(call) or self._hands_request(call)
+        return self._is_given_history(call) or self._hands_request(call) or self._is_answered_by(call)
 
     def _runs_asker(self, call: cst.Call) -> bool:
         """Whether what a call runs in another file asks a model."""
@@ -231,6 +231,13 @@ class Turns:
         """Whether what a call runs takes the parts of a request: its messages, whatever they are here."""
         found = run_elsewhere(self.anatomy, call, asking=True)
         return found is not None and takes_request(found[1])
+
+    def _is_answered_by(self, call: cst.Call) -> bool:
+        """Whether what a call gives is put into a history that lasts, whatever it is asked with: a text, say."""
+        function = self.module.scope_of[call].function
+        lasting = (w for history in self.races.histories for w in history.writes if w.function is function)
+        grown = [write.node for write in lasting if write.node is not call and grows(self.anatomy, write)]
+        return bool(grown) and holds(grown, call, ReplyPlaces(self.anatomy).derived(function, call))
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""
