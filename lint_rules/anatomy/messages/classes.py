@@ -291,6 +291,7 @@ def _of_which(anatomy: Anatomy, base: cst.BaseExpression, *, asking: bool) -> It
 
 
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
+_DISPLAYS = (cst.List, cst.Tuple, cst.Set, cst.Dict)
 
 
 def told_by_object(anatomy: Anatomy, node: cst.BaseExpression) -> tuple[Anatomy, Scope, cst.BaseExpression] | None:
@@ -466,8 +467,8 @@ def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
         function: Scope = slot[1]
         return function.returned
     given = anatomy.facts.assigned(slot)
-    if slot[0] == "member" and not given:
-        return _under_key(anatomy, slot[1], slot[2])
+    if slot[0] in {"member", "item"} and not given:
+        return _under_key(anatomy, *slot[1:])
     for value, number in anatomy.facts.unpacked(slot):
         callee = anatomy.facts.slots.callee(value)
         given = [*given, *(parts_given(callee, number) if callee is not None else ())]
@@ -479,10 +480,12 @@ def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
     return [value for loop in _loops(slot) for value in _elements(anatomy, loop.iter)]
 
 
-def _under_key(anatomy: Anatomy, base: Slot, key: str) -> list[cst.BaseExpression]:
-    """What the displays have under a key that stand for a dict: `rooms[name] = {"agent": Agent()}`."""
-    shown = (value for each in {base, anatomy.aliases.of(base)} for value in anatomy.facts.assigned(each))
-    return [items[key] for value in shown if key in (items := ex.dict_items(ex.inner(value)))]
+def _under_key(anatomy: Anatomy, base: Slot, key: str | None = None) -> list[cst.BaseExpression]:
+    """What the displays have under a key that stand for a dict: `rooms[name] = {"agent": Agent()}`; else all of it."""
+    shown = [ex.inner(value) for each in {base, anatomy.aliases.of(base)} for value in anatomy.facts.assigned(each)]
+    if key is not None:
+        return [items[key] for value in shown if key in (items := ex.dict_items(value))]
+    return [each.value for value in shown if isinstance(value, _DISPLAYS) for each in value.elements]
 
 
 def _loops(slot: Slot) -> Iterator[cst.For]:
@@ -502,7 +505,7 @@ def _elements(anatomy: Anatomy, container: cst.BaseExpression) -> Iterator[cst.B
         container = ex.inner(whole)
     slot = facts.slots.of(container)
     for value in (container, *facts.assigned(slot)):
-        if isinstance(value, (cst.List, cst.Tuple, cst.Set, cst.Dict)):
+        if isinstance(value, _DISPLAYS):
             yield from (element.value for element in value.elements)
     if slot is not None:
         yield from facts.assigned(("item", slot))

@@ -423,16 +423,19 @@ _Saved = tuple[cst.BaseExpression, Save, bool]
 
 def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
     """Histories that are saved over what they were loaded from: by what the store does, or by its use."""
-    storage = races.anatomy.storage
+    storage, stored = races.anatomy.storage, races.anatomy.stored_turns.of(function)
+    asked_with = {kept.load for kept in stored}
     for save in sorted(storage.saves(function), key=lambda save: not storage.is_history(save.value)):
         for origin in storage.origins(save.value, function):
             load = origin.load
-            if load is None or not origin.history or load.node in races.anatomy.turns.requests(function):
+            if load is None or load.node in races.anatomy.turns.requests(function):
+                continue
+            if not origin.history and load.node not in asked_with:
                 continue
             if load.place.is_rewritten_at(save.place) or storage.is_put_back(origin, save, function):
                 if (load.outside and save.outside) or origin.encoded:
                     yield load.node, save, load.place.is_one
-    for kept in races.anatomy.stored_turns.of(function):
+    for kept in stored:
         if kept.whole is not None and kept.load is not None:
             is_one = not kept.load.args if isinstance(kept.load, cst.Call) else kept.slot[0] != "item"
             yield kept.load, Save(kept.saves[0], Place(("kept",), ()), kept.whole, kept.outside), is_one
