@@ -88,10 +88,12 @@ def _of_slot(races: Races, write: HistoryWrite, anew: bool) -> Iterator[Rewrite]
     """`anew`: nothing of the old is left by the write itself."""
     function, slot = write.function, write.slot
     values = [arg.value for arg in write.node.args] if isinstance(write.node, cst.Call) else [write.value]
-    emptied = not any(_derives(races, value, slot, function, 0) for value in values)
+    places = {slot, *_handed(races, function, slot)}
+    emptied = not any(_derives(races, value, places, function, 0) for value in values)
     if emptied and not anew:
         return
-    read = [*_reads(races, function, slot), *_read_by_calls(races, function, slot)]
+    read = [node for place in places for node in _reads(races, function, place)]
+    read += _read_by_calls(races, function, slot)
     reads = [node for node in read if not races.module.inside(node, write.node)]
     waits = _digests(races, write) if emptied else _waits(races, function)
     wait = _wait_between(races, function, reads, write.node, waits)
@@ -143,15 +145,25 @@ def _by_calls(races: Races, history: SharedHistory) -> Iterator[Rewrite]:
                     yield from _of_slot(races, replace(write, node=site.node, function=site.caller), anew)
 
 
-def _derives(races: Races, value: cst.BaseExpression | None, slot: Slot, function: Scope, depth: int) -> bool:
+def _handed(races: Races, function: Scope, slot: Slot) -> Iterator[Slot]:
+    """The parameters of a function that callers hand what is there when they call: `answer(key, talks[key])`."""
+    of, bindings = races.facts.slots.of, races.facts.slots.bindings
+    for site in races.graph.sites[function]:
+        for parameter, value in bindings(site.node, function):
+            given = of(value)
+            if given is not None and races.anatomy.aliases.of(given) == slot:
+                yield parameter
+
+
+def _derives(races: Races, value: cst.BaseExpression | None, slots: set[Slot], function: Scope, depth: int) -> bool:
     """Whether what is written may hold what was read: by names, lists that grow, and functions that read it, too."""
     if value is None or depth > _DEEPEST:
         return True
     facts = races.facts
     for part in walk(value):
-        if isinstance(part, cst.Call) and _is_read_in(races, part, slot):
+        if isinstance(part, cst.Call) and any(_is_read_in(races, part, slot) for slot in slots):
             return True
-        if isinstance(part, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and facts.slots.of(part) == slot:
+        if isinstance(part, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and facts.slots.of(part) in slots:
             return True
         own = facts.slots.of_name(part)
         if own is None or own[0] != "var" or own[1] is not function:
@@ -161,7 +173,7 @@ def _derives(races: Races, value: cst.BaseExpression | None, slot: Slot, functio
             continue
         if not values or facts.put(own) or _grows(function, part.value):  # type: ignore[attr-defined]
             return True
-        if any(_derives(races, each, slot, function, depth + 1) for each in values if each is not value):
+        if any(_derives(races, each, slots, function, depth + 1) for each in values if each is not value):
             return True
     return False
 
