@@ -271,10 +271,14 @@ class Needs(Surroundings):
         return self._runs_beside and (
             self.agent
             or self.agents_elsewhere(self._begun())
-            or not _CONVERSATIONS.isdisjoint(self.keywords)
+            or self._names_conversation()
             or not words.KEEPERS.keys().isdisjoint(self.called)
             or self.agents_beyond()
         )
+
+    def _names_conversation(self) -> bool:
+        """What tells the provider, or its library, with which conversation to go on."""
+        return "configurable" in self.texts or not _CONVERSATIONS.isdisjoint(self.keywords)
 
     def _takes_in_common(self) -> bool:
         """Handlers here get what another file has put there for all, or has handed to who defines them.
@@ -300,8 +304,8 @@ class Needs(Surroundings):
         serves = self._serves or self.is_run_beside
         if self.agent and (serves or self._makes_defaults() or self._has_class_list()):
             return True
-        elsewhere = serves and (self.keeps_elsewhere() or self.agents_elsewhere() or self._takes_in_common())
-        return elsewhere or self.defaults_elsewhere()
+        kept = serves and (self._names_conversation() or self.keeps_elsewhere() or self._takes_in_common())
+        return kept or (serves and self.agents_elsewhere()) or self.defaults_elsewhere()
 
     def _makes_defaults(self) -> bool:
         """`messages=[]`, `state=State()` among parameters."""

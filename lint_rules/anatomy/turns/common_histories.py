@@ -94,8 +94,8 @@ def common_histories(anatomy: Anatomy) -> Iterator[CommonHistory]:
     made: set[cst.CSTNode] = set()
     for forms in (_Served(anatomy).all(), _of_classes(anatomy), _of_defaults(anatomy), _of_caches(anatomy)):
         for found in forms:
-            if found.node not in made:
-                made.add(found.node)
+            if made.isdisjoint((found.node, found.grown)):
+                made.update((found.node, found.grown))
                 yield found
 
 
@@ -135,6 +135,7 @@ class _Served:
             yield from self._globals()
             yield from self._objects()
             yield from self._handed_on()
+            yield from self._named()
             yield from self._elsewhere()
         yield from self._called()
 
@@ -235,6 +236,17 @@ class _Served:
                     seen.add(slot)
                     where, grown, evidence, history = kept
                     yield CommonHistory("object", made, describe(slot), grown, where, evidence, serving, history, slot)
+
+    def _named(self) -> Iterator[CommonHistory]:
+        """`graph.invoke(question, {"configurable": {"thread_id": "1"}})`: a conversation that is kept under one key."""
+        seen: set[str] = set()
+        for call in self.module.nodes_of(cst.Call):
+            named, caller = self.anatomy.conversations.name_for_all(call), self.module.scope_of[call].function
+            serving = next((s for s in self.servings if caller in self.reach[s.function]), None) if named else None
+            if named is not None and serving is not None and (name := ex.source(named, 40)) not in seen:
+                seen.add(name)
+                slot = self.anatomy.conversations.named(call, caller)
+                yield CommonHistory("object", named, name, call, self.anatomy, None, serving, slot)
 
     def _kept_by_callee(self, slot: Slot, call: cst.Call, value: cst.BaseExpression) -> _Kept | None:
         """Where a function grows the conversation that an object keeps which it is handed."""

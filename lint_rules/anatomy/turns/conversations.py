@@ -14,7 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.growth import keeps_conversation
-from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object, whole_of
 from lint_rules.anatomy.vocabulary import (
     ASKING,
     CONFIGURED,
@@ -48,9 +48,23 @@ class Conversations:
         return frozenset(part for value in named for part in walk(value) if isinstance(part, cst.Name))
 
     def tells_apart(self, call: cst.Call) -> bool:
-        """Whether a call names the conversation that it goes on with, by what is not the same for all: text, global."""
-        slots = (self._facts.slots.of(value) for value in self._naming(call) if ex.text(value) is None)
-        return any(slot is None or slot[:2] != ("var", self._module.top) for slot in slots)
+        """Whether a call names the conversation that it goes on with, by what is not the same for all."""
+        return not all(map(self._is_for_all, self._naming(call)))
+
+    def name_for_all(self, call: cst.Call) -> cst.BaseExpression | None:
+        """What names the conversation that a call goes on with, if that is the same for all who have it called."""
+        named = self._naming(call)
+        return named[0] if named and all(map(self._is_for_all, named)) else None
+
+    def _is_for_all(self, value: cst.BaseExpression) -> bool:
+        """Whether a key is the same for all: a constant, what a global holds that is made here, or a part of that."""
+        slot = self._facts.slots.of(value)
+        if slot is None or (slot[:2] != ("var", self._module.top) and slot[0] != "member"):
+            made = self._facts.assigned(slot) if slot is not None and not is_parameter(slot) else [value]
+            return bool(made) and all(isinstance(ex.inner(each), cst.SimpleString | cst.Integer) for each in made)
+        root = root_object(slot)
+        keyed = any(part[0] == "item" for part in whole_of(slot))
+        return root[:2] == ("var", self._module.top) and not keyed and bool(self._facts.assigned(root))
 
     def named(self, call: cst.Call, function: Scope) -> Slot | None:
         """Where what names the conversation lives with which a call goes on that the provider keeps."""
