@@ -16,7 +16,7 @@ _AGENT_WORDS = (
     b"conversation", b"stop_reason", b"finish_reason", b"Message", b"ModelRe", b"langchain", b"langgraph", b"ollama",
     b"init_chat_model", b"bind_tools", b"with_structured_output", b"ResponseInputItem", b"ResponseFunctionToolCall",
     b"inputSchema", b"input_schema", b"json_schema", b"tool_spec", b"args_schema", b"function_schema", b"tool_schema",
-    b"openai_schema", b"outputSchema", b"assistant", b"pydantic_ai", b"to_input_list",
+    b"openai_schema", b"outputSchema", b"assistant", b"pydantic_ai", b"to_input_list", b"prompt",
 )  # fmt: skip
 """One of them stands in every file in which `evidence` sees a message, a tool call, or a request to a model..."""
 _JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")

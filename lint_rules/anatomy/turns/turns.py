@@ -104,7 +104,8 @@ class Turns:
 
     def _find(self, function: Scope) -> list[Turn]:
         calls = function.nodes_of(cst.Call)
-        asks = [call for call in calls if self.asks(call)] if self.races.histories else []
+        lasting = self.races.histories
+        asks = [call for call in calls if self.asks(call) or self._is_answered_by(call)] if lasting else []
         foreign = [turn for call in calls if (turn := self._foreign(call, function)) is not None]
         turns = []
         for history in self.races.histories if asks else ():
@@ -122,6 +123,14 @@ class Turns:
         found = [*turns, *self._emptied(function), *foreign, *kept]
         told = {ask for turn in found if turn.is_open for ask in turn.asks}
         return [*found, *(turn for turn in self._stored(function) if told.isdisjoint(turn.asks))]
+
+    def _is_answered_by(self, call: cst.Call) -> bool:
+        """Whether what another file's model gives is put into a history that lasts, whatever it is asked with."""
+        function = self.module.scope_of[call].function
+        written = (w for history in self.races.histories for w in history.writes if w.function is function)
+        grown = [write.node for write in written if write.node is not call and grows(self.anatomy, write)]
+        asks = bool(grown) and self._runs_asker(call)
+        return asks and holds(grown, call, ReplyPlaces(self.anatomy).derived(function, call))
 
     def _stored(self, function: Scope) -> Iterator[Turn]:
         """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store; or what the provider keeps."""
@@ -201,7 +210,7 @@ class Turns:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
         if call in self.facts.calls or not self._runs_asker(call):
             return False
-        return self._is_given_history(call) or self._hands_request(call) or self._is_answered_by(call)
+        return self._is_given_history(call) or self._hands_request(call)
 
     def _runs_asker(self, call: cst.Call) -> bool:
         """Whether what a call runs in another file asks a model."""
@@ -231,13 +240,6 @@ class Turns:
         """Whether what a call runs takes the parts of a request: its messages, whatever they are here."""
         found = run_elsewhere(self.anatomy, call, asking=True)
         return found is not None and takes_request(found[1])
-
-    def _is_answered_by(self, call: cst.Call) -> bool:
-        """Whether what a call gives is put into a history that lasts, whatever it is asked with: a text, say."""
-        function = self.module.scope_of[call].function
-        lasting = (w for history in self.races.histories for w in history.writes if w.function is function)
-        grown = [write.node for write in lasting if write.node is not call and grows(self.anatomy, write)]
-        return bool(grown) and holds(grown, call, ReplyPlaces(self.anatomy).derived(function, call))
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""

@@ -108,8 +108,8 @@ class Overlaps:
         return not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start)
 
     def _is_shared_part(self, turn: Turn, parts: Collection[Slot]) -> bool:
-        """Whether the history of a turn on an object of the run's own lies outside, or is one that it was given."""
-        if turn.outside:
+        """Whether the history of a turn on an object of the run's own is in no part of it, or in one that it was given."""
+        if turn.outside or root_object(turn.slot)[:2] == ("var", self.module.top):
             return True
         root, classes = root_object(turn.slot), {self.facts.slots.classes.get(part) for part in parts}
         return root in parts or (root[0] == "attr" and root[1] in classes)
