@@ -15,7 +15,7 @@ from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.values.handed_along import handed_with
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
@@ -92,7 +92,13 @@ class Ownership:
             return True
         if isinstance(node, cst.Call):
             return self._is_made(node, depth)
-        return self._is_held(ex.owner(node), function, depth)
+        return not self._is_of_class(node) and self._is_held(ex.owner(node), function, depth)
+
+    def _is_of_class(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is, or is a part of, what the body of a class has made: all objects have it in common."""
+        slot = self.facts.slots.of(node)
+        made = self.facts.assigned(root_object(slot)) if slot is not None and root_object(slot)[0] == "attr" else []
+        return any(self.module.scope_of[value].kind == "class" for value in made)
 
     def _is_under_new_key(self, node: cst.BaseExpression) -> bool:
         """`drafts[uuid4().hex]`: an entry that nobody else knows of yet."""
