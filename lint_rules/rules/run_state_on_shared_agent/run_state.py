@@ -258,7 +258,7 @@ class RunStates:
         return found
 
     def _is_given(self, value: cst.BaseExpression, function: Scope) -> bool:
-        """Whether a value comes with the call of the function: a parameter, or what is made of one, not by a model."""
+        """Whether a value comes with the call of the function: a parameter, or what is made of one."""
         own = self.module.self_name(function)
         names = {p.name.value for p in parameters(function)} - {own}
         queue: list[cst.CSTNode] = [value] if names else []
@@ -268,8 +268,7 @@ class RunStates:
             if not names.isdisjoint(new):
                 return True
             seen |= new
-            made = [value for name in new for value in bound_values(self.anatomy, function, name)]
-            queue += [each for each in made if not any(type(n) is cst.Call and self.asks(n) for n in walk(each))]
+            queue += [value for name in new for value in bound_values(self.anatomy, function, name)]
         return False
 
     def _is_looked_up(self, base: cst.BaseExpression, function: Scope) -> bool:
