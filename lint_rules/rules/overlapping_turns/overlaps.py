@@ -108,7 +108,7 @@ class Overlaps:
         return not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start)
 
     def _is_shared_part(self, turn: Turn, parts: Collection[Slot]) -> bool:
-        """Whether the history of a turn on an object of the run's own is in no part of it, or in one that it was given."""
+        """Whether the history of a turn on an object of the run's own is no part of it, or one that it was given."""
         if turn.outside or root_object(turn.slot)[:2] == ("var", self.module.top):
             return True
         root, classes = root_object(turn.slot), {self.facts.slots.classes.get(part) for part in parts}

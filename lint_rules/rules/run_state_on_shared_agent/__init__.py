@@ -60,7 +60,7 @@ sets globals to what it is given, and a tool reads one; where several runs are s
 counts in a coroutine that asks a model between them, or in a function that several threads are seen to run, on an
 object that the function has not made; what threads do so to a history is AGL101. An attribute that is set from a
 parameter counts where several runs on one object are seen: request and bot handlers, or tasks and threads that are
-started again and again; and where it is read after an `await`: from a parameter, or from what is made of one, but by a
+started again and again; and where it is read after an `await`: from a parameter, or from what is made of one, also by a
 model; itself, by a helper, by a tool, or by a function that was handed to what is waited for. So does a global that a
 function sets so, and reads, or has read, after it.
 
