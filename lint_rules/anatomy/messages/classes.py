@@ -486,12 +486,10 @@ def _under_key(anatomy: Anatomy, base: Slot, key: str | None = None) -> list[cst
     shown = [ex.inner(value) for each in {base, anatomy.aliases.of(base)} for value in anatomy.facts.assigned(each)]
     if key is not None:
         return [items[key] for value in shown if key in (items := ex.dict_items(value))]
-    made = [
-        value.value if isinstance(value, cst.DictComp) else value.elt for value in shown if isinstance(value, _COMPS)
-    ]
-    made += [each.value for value in shown if isinstance(value, _DISPLAYS) for each in value.elements]
-    loops = (value.for_in.iter for value in shown if isinstance(value, _COMPS))
-    return [*made, *(each for loop in loops for each in _elements(anatomy, loop) if isinstance(each, cst.Call))]
+    comps = [value for value in shown if isinstance(value, _COMPS)]
+    made = [each.value for value in shown if isinstance(value, _DISPLAYS) for each in value.elements]
+    made += [comp.value if isinstance(comp, cst.DictComp) else comp.elt for comp in comps]
+    return [*made, *(each for comp in comps for each in _elements(anatomy, comp.for_in.iter))]
 
 
 def _loops(slot: Slot) -> Iterator[cst.For]:

@@ -49,12 +49,13 @@ class Conversations:
 
     def tells_apart(self, call: cst.Call) -> bool:
         """Whether a call names the conversation that it goes on with, by what is not the same for all."""
-        return not all(map(self._is_for_all, self._naming(call)))
+        return bool(self._naming(call)) and self.name_for_all(call) is None
 
     def name_for_all(self, call: cst.Call) -> cst.BaseExpression | None:
         """What names the conversation that a call goes on with, if that is the same for all who have it called."""
-        named = self._naming(call)
-        return named[0] if named and all(map(self._is_for_all, named)) else None
+        named, given = self._naming(call), ex.keywords(call)
+        told = [*named, *([given["user_id"]] if "user_id" in given else [])]  # of whom the session is (ADK)
+        return named[0] if named and all(map(self._is_for_all, told)) else None
 
     def _is_for_all(self, value: cst.BaseExpression) -> bool:
         """Whether a key is the same for all: a constant, what a global holds that is made here, or a part of that."""

@@ -88,7 +88,7 @@ def _of_slot(races: Races, write: HistoryWrite, anew: bool) -> Iterator[Rewrite]
     """`anew`: nothing of the old is left by the write itself."""
     function, slot = write.function, write.slot
     values = [arg.value for arg in write.node.args] if isinstance(write.node, cst.Call) else [write.value]
-    places = {slot, *_handed(races, function, slot)}
+    places = {slot} | _handed(races, function, slot)
     emptied = not any(_derives(races, value, places, function, 0) for value in values)
     if emptied and not anew:
         return
@@ -145,14 +145,11 @@ def _by_calls(races: Races, history: SharedHistory) -> Iterator[Rewrite]:
                     yield from _of_slot(races, replace(write, node=site.node, function=site.caller), anew)
 
 
-def _handed(races: Races, function: Scope, slot: Slot) -> Iterator[Slot]:
+def _handed(races: Races, function: Scope, slot: Slot) -> set[Slot]:
     """The parameters of a function that callers hand what is there when they call: `answer(key, talks[key])`."""
-    of, bindings = races.facts.slots.of, races.facts.slots.bindings
-    for site in races.graph.sites[function]:
-        for parameter, value in bindings(site.node, function):
-            given = of(value)
-            if given is not None and races.anatomy.aliases.of(given) == slot:
-                yield parameter
+    of, bindings, aliases = races.facts.slots.of, races.facts.slots.bindings, races.anatomy.aliases
+    bound = (pair for site in races.graph.sites[function] for pair in bindings(site.node, function))
+    return {parameter for parameter, value in bound if (given := of(value)) is not None and aliases.of(given) == slot}
 
 
 def _derives(races: Races, value: cst.BaseExpression | None, slots: set[Slot], function: Scope, depth: int) -> bool:
@@ -436,13 +433,11 @@ _Saved = tuple[cst.BaseExpression, Save, bool]
 def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
     """Histories that are saved over what they were loaded from: by what the store does, or by its use."""
     storage, stored = races.anatomy.storage, races.anatomy.stored_turns.of(function)
-    asked_with = {kept.load for kept in stored}
+    asked_with, asks = {kept.load for kept in stored}, races.anatomy.turns.requests(function)
     for save in sorted(storage.saves(function), key=lambda save: not storage.is_history(save.value)):
         for origin in storage.origins(save.value, function):
             load = origin.load
-            if load is None or load.node in races.anatomy.turns.requests(function):
-                continue
-            if not origin.history and load.node not in asked_with:
+            if load is None or load.node in asks or not (origin.history or load.node in asked_with):
                 continue
             if load.place.is_rewritten_at(save.place) or storage.is_put_back(origin, save, function):
                 if (load.outside and save.outside) or origin.encoded:
