@@ -162,8 +162,30 @@ def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, wri
         if harm is not None and (threads or _rewritten_later(races, writes)):
             yield NoLock(writes, *writers, harm)
         elif turn and any(map(longer, writes)) and hold_tool_messages(races.anatomy, history.writes):
-            if not (_runs_at_one_go(races, history, function, started) or _is_begun_anew(races, history, started)):
+            at_one_go = _runs_at_one_go(races, history, function, started) or _goes_on_to_results(
+                races, history, started
+            )
+            if not (at_one_go or _is_begun_anew(races, history, started)):
                 yield NoLock(writes, *writers, schedules.PARTED)
+
+
+def _goes_on_to_results(races: Races, history: SharedHistory, started: list[Start]) -> bool:
+    """Whether nobody else runs on the event loop between the calls that are stored and their results."""
+    if not all(start.on_loop for start in started):
+        return False
+    anatomy, told = races.anatomy, set[bool]()
+    for function in {write.function for write in history.writes}:
+        stored = anatomy.transcript.stored(function)
+        messages = [each for each in stored if each.slot is not None and anatomy.aliases.of(each.slot) == history.slot]
+        calls = anatomy.points(
+            function, [each.node for each in messages if each.calls is not None and not each.answers]
+        )
+        results = anatomy.points(function, [each.node for each in messages if each.answers])
+        if calls and results:
+            flow, waits = anatomy.flow(function), filter(anatomy.turns.lets_go, function.waits)
+            pauses = [p for p in anatomy.points(function, waits) if flow.reaches(calls, p, results, exceptions=False)]
+            told.add(flow.reaches(pauses, results, calls, exceptions=False))
+    return told == {False}
 
 
 def _is_begun_anew(races: Races, history: SharedHistory, started: list[Start]) -> bool:
