@@ -16,12 +16,13 @@ from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.classes import body, class_names, classes_of, given_when_made, method_of
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.locations import Place
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
 from lint_rules.anatomy.turns.storage import Storage
 from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import DECODERS
+from lint_rules.anatomy.vocabulary import DECODERS, SAID, TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.mentions import names_in
@@ -296,7 +297,9 @@ class Storing:
             held = self._held(arg.value)
             if held is not None:
                 return Transfer(call, "store", held)
-        return None
+        said = [arg.value for arg in call.args if ex.text(arg.value) not in SAID & TELLING_ROLES]
+        is_told = len(said) < len(call.args)  # `add("assistant", text)`: a message, in its parts
+        return Transfer(call, "store", ex.source(said[-1], 40)) if said and is_told else None
 
     def _loaded(self, call: cst.Call) -> Transfer | None:
         """A load whose result is a history, by what becomes of it."""
@@ -316,6 +319,8 @@ class Storing:
         filled = self._filled_with(function, call)
         if filled is not None:
             return Transfer(call, "load", filled)
+        if any(at.is_rewritten_at(place) for at in self._read(call) for place in self._talk_places):
+            return Transfer(call, "load", "a history")
         if self._is_held(("return", function)) and not self._gives_text(function):
             names = self._places.derived(function, call, put=True)
             given = function.returned
@@ -354,12 +359,35 @@ class Storing:
 
     def _is_made_up(self, call: cst.Call) -> bool:
         """Whether the file itself fills what a call reads, and with constants: nobody has said that."""
-        storage, functions = self.anatomy.storage, self.anatomy.module.functions
-        read = storage.read_at(call, self.anatomy.module.scope_of[call].function)
-        places = [*([read] if read is not None else []), *(storage.decoded(call) if call.args else ())]
+        storage, functions, places = self.anatomy.storage, self.anatomy.module.functions, self._read(call)
         saves = (save for function in functions if places for save in storage.saves(function))
         put = [save.value for save in saves if any(place.is_rewritten_at(save.place) for place in places)]
         return bool(put) and all(map(self._is_constant, put))
+
+    def _read(self, call: cst.Call) -> list[Place]:
+        """The places outside of the program of which a call gives what lies there."""
+        storage = self.anatomy.storage
+        read = storage.read_at(call, self.anatomy.module.scope_of[call].function)
+        return [*([read] if read is not None else []), *(storage.decoded(call) if call.args else ())]
+
+    @cached_property
+    def _talk_places(self) -> list[Place]:
+        """The places to which the file writes what is, or holds, a history or a message."""
+        found = ((save, function) for function in self.anatomy.module.functions
+                 for save in self.anatomy.storage.saves(function) if save.there is None)  # fmt: skip
+        return [save.place for save, function in found if self._is_of_talk(save.value, function)]
+
+    def _is_of_talk(self, value: cst.BaseExpression, function: Scope) -> bool:
+        """Whether a history or a message is in a value, or in what its names are bound to in a function."""
+        queue: list[cst.CSTNode] = [value]
+        seen: set[str] = set()
+        for part in queue:
+            if isinstance(part, cst.BaseExpression) and self._held(part) is not None:
+                return True
+            new = names_in(part) - seen
+            seen |= new
+            queue += [each for name in sorted(new) for each in bound_values(self.anatomy, function, name)]
+        return False
 
     def _is_constant(self, value: cst.BaseExpression) -> bool:
         facts, calls = self.anatomy.facts, (node for node in walk(value) if isinstance(node, cst.Call))
@@ -419,9 +447,8 @@ class Storing:
         given_back = {each.owner for each in known if each.part is None}
         found: set[Slot] = {("return", function) for function in functions if function.qualname in given_back}
         found.update(self._put_into(each for each in known if each.part is not None and not each.inside))
-        turns = self._put_into((each for each in handed if each.what == "turn"), in_order=True)
-        found.update(("return", function) for function in self._reading_again({*found, *turns}))
-        found.update(self._bound_to({*found, *turns, *self._holders}))
+        found.update(self._put_into((each for each in handed if each.what == "turn"), in_order=True))
+        found.update(self._bound_to({*found, *self._holders}))
         return found
 
     def _put_into(self, given: Iterable[Handed], *, in_order: bool = False) -> set[Slot]:
@@ -449,17 +476,6 @@ class Storing:
                 slot = self.anatomy.facts.slots.of(part)
                 if slot is not None and slot[0] == "return":
                     yield slot
-
-    def _reading_again(self, held: set[Slot]) -> Iterator[Scope]:
-        """The functions that load from where one saves what holds a history."""
-        slots, storage, functions = self.anatomy.facts.slots, self.anatomy.storage, self.anatomy.module.functions
-        savers = [slot[1] for slot in held if slot[0] == "var"]
-        saves = [save for function in dict.fromkeys(savers) for save in storage.saves(function)]
-        places = [save.place for save in saves if slots.names_any(save.value, held)]
-        for function in functions if places else ():
-            read = (storage.read_at(node, function) for node in function.nodes_of(cst.Call))
-            if any(at is not None and at.is_rewritten_at(place) for at in read for place in places):
-                yield function
 
     def _is_list(self, base: cst.BaseExpression) -> bool:
         """A list in memory, or what a framework keeps in it for each user: reading and writing it does not fail."""

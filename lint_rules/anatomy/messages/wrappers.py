@@ -15,7 +15,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.carriers import Carriers
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import FoundClass, run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.strangers import is_stranger
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
@@ -41,23 +41,23 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
     asked: set[str] = set()
     unanswered: list[cst.Call] = []
     for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
-        callee = facts.slots.callee(call)
-        known = callee is not None and not _is_left_open(anatomy, callee)
-        if known or call in facts.calls or not call.args or facts.slots.constructed(call):
+        if call in facts.calls or not call.args or facts.slots.constructed(call):
             continue
+        callee = facts.slots.callee(call)
+        own = callee is not None and not _is_left_open(anatomy, callee)
         carried, answers = carriers.of_all(call), Kind.REPLY in facts.kinds(call) or call in carriers.answered
         streams = answers or call in carriers.told_in_pieces
-        found = run_elsewhere(anatomy, call, asking=True)
+        found = run_elsewhere(anatomy, call, asking=True) if not own else None
         request = _by_body(call, *found, streams) if found is not None else None
-        if found is None or (request is None and _leaves_it_to_others(*found)):
-            is_said = facts.slots.of(call) in facts.said
-            request = _by_use(anatomy, call, carried, is_said) if carried and (answers or is_said) else None
-            if request is None and answers and _has_form(call):
-                request = _answering(anatomy, call) if not _is_defined(anatomy, call) else None
+        is_said = facts.slots.of(call) in facts.said
+        if request is None and carried and (answers or is_said):
+            request = _by_use(anatomy, call, carried, is_said)
+        if request is None and answers and _has_form(call) and _runs(anatomy, call) is None:
+            request = _answering(anatomy, call)
         if request is not None:
             asked.update([ex.source(call, _LONGEST)] if found is None else [])
             yield request
-        elif found is None and (carried or streams):
+        elif found is None and not own and (carried or streams):
             unanswered.append(call)
     for call in unanswered if asked else ():
         if ex.source(call, _LONGEST) in asked:  # what asks there asks here, too, whatever is read of its reply
@@ -211,12 +211,15 @@ def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:
 def _by_use(anatomy: Anatomy, call: cst.Call, carried: set[Slot], is_said: bool) -> LLMCall | None:
     """A call of which nobody knows what it does, but that its result is a reply to the history that it is handed.
 
-    `is_said`: the result, or a part of it, is kept as said by the model.
+    Or a function of the project does it, and how it asks is not seen. `is_said`: the result, or a part of it, is kept
+    as said by the model.
     """
-    shows = is_said or any(words.is_request(ex.dict_items(arg.value)) for arg in call.args)
-    if not (shows or _is_stored(anatomy, call, carried)) or _is_defined(anatomy, call):
+    runs, shows = _runs(anatomy, call), any(words.is_request(ex.dict_items(arg.value)) for arg in call.args)
+    if runs is not None and (runs[0].calls.reaches_llm(runs[1]) or _takes_turn(*runs)):
         return None
-    return _answering(anatomy, call)
+    if not ((is_said or shows) and runs is None) and not _is_stored(anatomy, call, carried):
+        return None
+    return _answering(anatomy, call) if runs is None or is_said else None
 
 
 def _has_form(call: cst.Call) -> bool:
@@ -240,10 +243,13 @@ def _is_stored(anatomy: Anatomy, call: cst.Call, carried: set[Slot]) -> bool:
     )
 
 
-def _is_defined(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether a function of the project is known to run, and does not leave it to others what that means."""
+def _runs(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
+    """The function of the project that a call is known to run, if that does not leave it to others what it means."""
+    callee = anatomy.facts.slots.callee(call)
+    if callee is not None:
+        return (anatomy, callee) if not _is_left_open(anatomy, callee) else None
     found = run_elsewhere(anatomy, call)
-    return found is not None and not _leaves_it_to_others(*found)
+    return found if found is not None and not _leaves_it_to_others(*found) else None
 
 
 def _leaves_it_to_others(there: Anatomy, function: Scope) -> bool:

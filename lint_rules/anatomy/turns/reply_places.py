@@ -200,9 +200,11 @@ class ReplyPlaces:
                 yield outer
 
     def _ends_past(self, function: Scope, call: cst.Call) -> set[Point]:
-        """The points from which the function may end without asking again; the next piece of a stream is no request."""
-        flow, asks = self.anatomy.flow(function), set(self.anatomy.points(function, [call]))
-        asks = {point for point in asks if not isinstance(point.statement, cst.For)}
+        """The points from which the function may end, before the next round; the next piece of a stream is no request."""
+        flow, module = self.anatomy.flow(function), self.anatomy.module
+        asks = {p for p in self.anatomy.points(function, [call]) if not isinstance(p.statement, cst.For)}
+        loops = (outer for outer in module.ancestors(call) if isinstance(outer, cst.For | cst.While))
+        asks.update(point for loop in loops if module.inside(call, loop.body) for point in flow.at(loop))
         return flow.around([flow.exit], before=True, avoiding=asks, exceptions=False)
 
     def _passes_by(self, header: cst.CSTNode, made: set[str], asked: set[str]) -> bool:
@@ -266,8 +268,8 @@ class ReplyPlaces:
 
     def _gets_calls_only(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
         """`run_tool(tool_call, history)`: what is stored there answers a call, and is not the reply."""
-        kinds = self.anatomy.facts.kinds
-        return all(not _OF_CALLS.isdisjoint(kinds(value)) for value in self._handed(node, call, taken))
+        kinds = [self.anatomy.facts.kinds(value) for value in self._handed(node, call, taken)]
+        return any(Kind.ARGUMENTS in each for each in kinds) or all(not _OF_CALLS.isdisjoint(each) for each in kinds)
 
     def _handed(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> list[cst.BaseExpression]:
         """The arguments of a call that hold the request, or read what was taken from its reply."""

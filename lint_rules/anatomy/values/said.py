@@ -34,6 +34,7 @@ def origins(facts: Known, values: Iterable[cst.BaseExpression]) -> frozenset[Slo
             if slot is not None and slot not in found:
                 found.add(slot)
                 queue += [*facts.assigned(slot), *facts.gone_through(slot)]
+                queue += [value for value, _ in facts.unpacked(slot)]
                 queue += [arg.value for call in facts.grown(slot) for arg in call.args]
                 queue += given_back(slot[1]) if slot[0] == "return" else facts.given(slot)
             queue += _made_of(part)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import libcst as cst
 
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program.told import Told, outcome
 from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.turns.reply_places import SHOWING, ReplyPlaces, is_read_in, reads, roots
@@ -44,7 +45,7 @@ class ShownReplies(ReplyPlaces):
             points = [
                 point
                 for point in self.anatomy.points(function, [leaves])
-                if point not in barred and (names := held.get(point)) is not None
+                if point not in barred and (names := held.get(point, frozenset() if leaves is call else None)) is not None
                 and self._goes(leaves, call, names | self._bound_at(function, point, call, names))
             ]  # fmt: skip
             over = AnyOf(barred, set(self.anatomy.points(function, self._given_up(function, leaves, call, taken))))
@@ -103,6 +104,8 @@ class ShownReplies(ReplyPlaces):
             if type(node) is cst.Call and self._shows(node) and self._handed(node, call, taken)
             for name in roots(ex.receiver(node) or node)
         }
+        if self._shows_itself(call):
+            yield call
         backwards = function.nodes[::-1]
         for node in sorted(backwards, key=lambda n: type(n) is cst.Return):
             if type(node) is cst.Return or type(node) is cst.Yield:
@@ -118,10 +121,26 @@ class ShownReplies(ReplyPlaces):
                 if isinstance(base, cst.Name) and base.value in views | taken:
                     yield node  # the message object that was filled piece by piece is complete
 
+    def _shows_itself(self, call: cst.Call) -> bool:
+        """Whether the function that a request runs shows what comes itself, piece by piece."""
+        there, callee = body(self.anatomy, call) or (None, None)
+        places = ShownReplies(there) if there is not None else self
+        asks = [
+            inner
+            for inner in (callee.nodes_of(cst.Call) if callee is not None else ())
+            if any(places.anatomy.is_history(arg.value) for arg in inner.args)
+        ]
+        return any(
+            self._shows(node) and places._handed(node, ask, taken)
+            for ask in asks
+            for taken in [places.derived(callee, ask)]  # type: ignore[arg-type]
+            for node in callee.nodes_of(cst.Call)  # type: ignore[union-attr]
+        )
+
     def _goes(self, leaves: cst.CSTNode, call: cst.Call, names: frozenset[str]) -> bool:
         """Whether it is the reply that leaves, where these names hold it: another value may have their place."""
         if isinstance(leaves, cst.Call):
-            return not leaves.args or bool(self._handed(leaves, call, names))
+            return leaves is call or not leaves.args or bool(self._handed(leaves, call, names))
         return self.anatomy.module.inside(call, leaves) or reads(leaves, names)
 
     @staticmethod
