@@ -172,6 +172,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.obligations.taken_back import TakenBack, taken_back
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.rules.unsaved_turn_history.detached import Detached, detached_names
 from lint_rules.rules.unsaved_turn_history.digests import Digest, lost_digests
@@ -210,6 +211,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         yield _replaced(replaced)
     yield from map(_never_run, unrun_stores(anatomy))
     yield from map(_late, late_saves(anatomy))
+    yield from map(_taken, taken_back(anatomy, turns=True))
     yield from map(_kept_old, late_returns(anatomy))
     yield from map(_told_late, late_runs(anatomy, {unhanded.function for unhanded in waiting}))
     yield from map(_unseen, untracked_growths(anatomy))
@@ -322,6 +324,15 @@ def _late(found: LateSave) -> Draft:
     )
     cure = "save in a `finally`, or each message as it comes"
     return Draft(found.turn, message, cure, (Note(found.save, "the turn is saved here only"),))
+
+
+def _taken(found: TakenBack) -> Draft:
+    message = (
+        f"when a later round fails, the whole turn is taken out of `{describe(found.slot)}` here: what its tools have"
+        " done, the next turn does not know, and may do again"
+    )
+    cure = "keep the finished rounds, and take off only what stands behind the last result"
+    return Draft(found.node, message, cure, (Note(found.request, "tools have run when this fails"),))
 
 
 def _kept_old(found: LateReturn) -> Draft:

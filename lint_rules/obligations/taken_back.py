@@ -1,7 +1,7 @@
-"""Results that are taken back without their call: an error behind a tool round takes the last message off the history.
+"""Results that are taken back: an error behind a tool round takes the last message off the history, or the whole turn.
 
 `except APIError: messages.pop()` is there for the question that was not answered. Where the request that fails is the
-one behind a tool round, the last message is a result.
+one behind a tool round, the last message is a result; and `del messages[before:]` takes all that the tools have given.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.messages.growth import resets
+from lint_rules.anatomy.messages.growth import cut_out, resets
 from lint_rules.anatomy.messages.role_tests import told_roles
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import LateRequests
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -30,21 +32,22 @@ from lint_rules.syntax.walk import walk
 
 @record
 class TakenBack:
-    """`node` takes the last message off the history `slot`, when `request` has failed: a result, made behind others."""
+    """`node` takes the last message off the history `slot`, when `request` has failed: a result, made behind others.
+
+    Or the whole turn.
+    """
 
     node: cst.CSTNode
     slot: Slot
     request: cst.Call
 
 
-def taken_back(anatomy: Anatomy) -> Iterator[TakenBack]:
-    """All of a file."""
-    late = LateRequests(anatomy)
+def taken_back(anatomy: Anatomy, *, turns: bool = False) -> Iterator[TakenBack]:
+    """All of a file: of single messages, or of whole `turns`."""
+    late, takes = LateRequests(anatomy), _takes_turn if turns else _takes_one
     for function in anatomy.module.functions:
         for write in anatomy.writes.by_function.get(function, ()) if function.kind in {"function", "module"} else ():
-            handlers = (
-                _handlers(anatomy, write) if _takes_one(anatomy, write) and not _is_repeated(anatomy, write) else []
-            )
+            handlers = _handlers(anatomy, write) if takes(anatomy, write) else []
             for request in anatomy.turns.requests(function) if handlers else ():
                 taken = any(handler in handlers for handler in _takers(anatomy.module, request))
                 if taken and _is_behind_result(anatomy, late, request, write) and _goes_on(anatomy, write):
@@ -62,8 +65,9 @@ def _is_behind_result(anatomy: Anatomy, late: LateRequests, request: cst.Call, w
     for stored in results:
         start = again.points(stored.node)
         if all(again.leads(start, again.points(node), barred) for node in (request, write.node)):
-            return not _is_question(anatomy, write, _role(stored))
-    return late.fails(request) and slot in late.kept(request) and not _is_question(anatomy, write, None)
+            return _takes_turn(anatomy, write) or not _is_question(anatomy, write, _role(stored))
+    is_kept = late.fails(request) and slot in late.kept(request)
+    return is_kept and (_takes_turn(anatomy, write) or not _is_question(anatomy, write, None))
 
 
 def _role(stored: Stored) -> str | None:
@@ -98,8 +102,41 @@ def _is_of_requests(error: str) -> bool:
     return not isinstance(cls, type) or issubclass(cls, (OSError, KeyboardInterrupt)) or error in exceptions.CATCH_ALL
 
 
+def _takes_turn(anatomy: Anatomy, write: HistoryWrite) -> bool:
+    """`del h[before:]`, `h = h[:before]`, `h = copy_of_h`: all behind a mark; where nothing takes its place."""
+    place, value, slots = cut_out(write), ex.inner(write.value) if write.value is not None else None, anatomy.facts.slots
+    block = anatomy.module.parent[anatomy.module.parent[anatomy.module.statement(write.node)]]
+    for other in anatomy.writes.by_slot[write.slot]:
+        if other.kind in GROWING and other.value is not None and anatomy.module.inside(other.node, block):
+            if any(name not in _errors(anatomy, write) for name in names_in(other.value)):
+                return False
+    if isinstance(value, cst.Name):
+        made = [part for each in anatomy.facts.values_of(value) for part in [sources(ex.inner(each))]]
+        return bool(made) and all(write.slot in map(slots.of, part) for part in made)
+    if isinstance(value, cst.Subscript) and slots.of(value.value) == write.slot:
+        kept = ex.slice_of(value)
+        return kept is not None and kept.lower is None and _is_mark(anatomy, kept.upper)
+    return write.kind in {"cut", "replace"} and place is not None and place.upper is None and _is_mark(anatomy, place.lower)
+
+
+def _errors(anatomy: Anatomy, write: HistoryWrite) -> set[str]:
+    """The names of the errors in whose handlers something is written."""
+    names = (each.name for each in _handlers(anatomy, write) if isinstance(each, cst.ExceptHandler))
+    return {name for each in names if each is not None for name in ex.target_names(each.name)}
+
+
+def _is_mark(anatomy: Anatomy, place: cst.BaseExpression | None) -> bool:
+    """Whether a place in a list is a length that was taken before: `before` behind `before = len(h)`."""
+    made = anatomy.facts.values_of(place) if isinstance(place, (cst.Name, cst.Attribute)) else []
+    return bool(made) and all(isinstance(each, cst.Call) and ex.dotted(each.func) == "len" for each in map(ex.inner, made))
+
+
 def _takes_one(anatomy: Anatomy, write: HistoryWrite) -> bool:
-    """`h.pop()`, `del h[-1]`, `h = h[:-1]`."""
+    """`h.pop()`, `del h[-1]`, `h = h[:-1]`; not beside another one: the call goes with its result."""
+    return _takes_last(anatomy, write) and not _is_repeated(anatomy, write)
+
+
+def _takes_last(anatomy: Anatomy, write: HistoryWrite) -> bool:
     node = write.node
     if isinstance(node, cst.Call):
         return ex.called_name(node) == "pop" and all(ex.integer(arg.value) == -1 for arg in node.args)
