@@ -21,6 +21,7 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 
 _DEEPEST = 3
+_WITH_CALLS = frozenset({Kind.CALLS, Kind.REPLY})
 
 
 class LateRequests:
@@ -73,7 +74,7 @@ class LateRequests:
 
     def _runs_all(self, there: Anatomy, call: cst.Call) -> bool:
         """`results = executor.run(reply.tool_calls)`: whether a function of another file runs all calls of a reply."""
-        handed = any(Kind.CALLS in there.facts.kinds(arg.value) for arg in call.args)
+        handed = any(not _WITH_CALLS.isdisjoint(there.facts.kinds(arg.value)) for arg in call.args)
         found = run_elsewhere(there, call) if handed and call not in there.facts.calls else None
         return found is not None and any(self.results(found[0], here) for here in found[0].calls.may_run(found[1]))
 

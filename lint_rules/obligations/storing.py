@@ -17,7 +17,7 @@ from lint_rules.anatomy.messages.classes import body, class_names, classes_of, g
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.turns.locations import Place
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_verdict
 from lint_rules.anatomy.turns.storage import Storage
 from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.kinds import Evidence, Kind
@@ -416,7 +416,7 @@ class Storing:
                 if _tells(partial(self.anatomy.facts.evidence, pair[0])):
                     return ex.source(pair[0], 40)
             elif isinstance(node, cst.Call):
-                stack.extend(arg.value for arg in node.args)
+                stack.extend(arg.value for arg in node.args if not is_verdict(node))  # `len(messages)` holds none
                 base = ex.receiver(node)
                 if base is not None and ex.called_name(node) in _DUMPS:
                     stack.append(base)

@@ -15,13 +15,18 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 Flow = Callable[[Scope], Graph]
+_SAYS = frozenset(
+    {
+        "input", "ainput", "raw_input", "prompt", "Prompt", "prompt_async", "chat_input", "readline", "getline",
+        "receive_text", "receive_json", "get_input", "get_user_input", "user_input", "read_input", "read_user_input",
+        "wait_for_input", "multiline_input", "get_multiline_input",
+    }
+)  # fmt: skip
+"""Calls that wait for what a user says next."""
 _WAITS = frozenset(
     {
-        "input", "raw_input", "prompt", "Prompt", "prompt_async", "chat_input", "readline", "getline", "accept", "recv",
-        "recv_json", "recv_multipart", "receive", "receive_text", "receive_json", "receive_bytes", "receive_message",
-        "get_message", "wait_for_message", "next_message", "listen", "poll", "brpop", "blpop", "get_input",
-        "get_user_input", "user_input", "read_input", "read_user_input", "wait_for_input", "multiline_input",
-        "get_multiline_input",
+        "accept", "recv", "recv_json", "recv_multipart", "receive", "receive_bytes", "receive_message", "get_message",
+        "wait_for_message", "next_message", "listen", "poll", "brpop", "blpop",
     }
 )  # fmt: skip
 _DEEPEST = 3
@@ -30,18 +35,23 @@ _DEEPEST = 3
 def is_waiting(call: cst.Call, imports: Imports) -> bool:
     """Whether a call of somebody else's function, under whatever name, waits for a person or a message."""
     owner, _, name = imports.resolve(ex.dotted(call.func) or ex.called_name(call)).rpartition(".")
-    if name in _WAITS:
+    if name in _WAITS or waits_for_words(call, imports):
         return True
     owner = owner.lower()
     if name == "get" and not ex.positional(call):
         return True  # of a queue: a dict's takes a key
     if name in {"get", "get_nowait", "popleft", "pop"}:
         return "queue" in owner
-    if name == "ask":
-        return owner.rpartition(".")[2] in {"prompt", "confirm", "questionary"} or "questionary" in owner
     if name in {"read", "wait"}:
         return "stdin" in owner or "event" in owner
     return False
+
+
+def waits_for_words(call: cst.Call, imports: Imports) -> bool:
+    """Whether a call waits for what a user says next, by its name: `input()`, `Prompt.ask(...)`."""
+    owner, _, name = imports.resolve(ex.dotted(call.func) or ex.called_name(call)).rpartition(".")
+    asks = "questionary" in owner.lower() or owner.lower().rpartition(".")[2] in {"prompt", "confirm"}
+    return name in _SAYS or (name == "ask" and asks)
 
 
 def is_input(call: cst.Call, _: Imports) -> bool:

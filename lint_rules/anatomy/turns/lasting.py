@@ -7,6 +7,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program.concurrency import keys
+from lint_rules.anatomy.rounds.waits import waits_for_words
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import DECODERS
@@ -16,10 +17,6 @@ from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
-WAITING = frozenset(
-    {"input", "prompt", "prompt_async", "ainput", "receive_text", "receive_json", "readline", "get_user_input"}
-)
-"""Calls that wait for what a user says next."""
 
 
 class Lasting:
@@ -97,13 +94,13 @@ class Lasting:
 
     def is_asked_for(self, node: cst.CSTNode) -> bool:
         """`if text == "save": dump(messages)`: what a person asks for with a command is owed on no other way."""
-        function = self.anatomy.module.scope_of[node].function
+        function, imports = self.anatomy.module.scope_of[node].function, self.anatomy.module.imports
         for tested, holds in conditions.passed(self.anatomy.module, node, function.node):
             parts = [*walk(tested.test)] if holds and isinstance(tested, (cst.If, cst.IfExp)) else []
             says = any(isinstance(part, cst.SimpleString) for part in parts)
             names = [part for part in parts if says and isinstance(part, cst.Name)]
             made = (inner for name in names for value in self.anatomy.facts.values_of(name) for inner in walk(value))
-            if any(isinstance(inner, cst.Call) and ex.called_name(inner) in WAITING for inner in made):
+            if any(isinstance(inner, cst.Call) and waits_for_words(inner, imports) for inner in made):
                 return True
         return False
 

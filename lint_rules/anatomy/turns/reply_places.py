@@ -564,7 +564,7 @@ def _read(value: cst.CSTNode, *, about: bool = False) -> Iterator[str]:
             yield name
         if type(node) is cst.IfExp:
             stack += [(node.body, inner), (node.orelse, inner)]
-        elif type(node) is not cst.CompIf and not _is_verdict(node) and (about or not _is_about(node)):
+        elif type(node) is not cst.CompIf and not is_verdict(node) and (about or not _is_about(node)):
             found = [] if about else _looked_up(node)
             stack += [(child, inner) for child in found or children(node)]
 
@@ -584,7 +584,7 @@ def _is_about(node: cst.CSTNode) -> bool:
     return pair is not None and (pair[1] in _ABOUT or pair[1].endswith("_id"))
 
 
-def _is_verdict(node: cst.CSTNode) -> bool:
+def is_verdict(node: cst.CSTNode) -> bool:
     """Whether a value is true or false, or a number, of something (Python documentation, "Built-in Functions")."""
     if isinstance(node, cst.Call):
         verdicts = _VERDICTS if isinstance(node.func, cst.Name) else _VERDICTS_OF_TEXTS  # `rows.all()` gives all rows

@@ -12,7 +12,8 @@ from lint_rules.anatomy.guards.guards import Guard, Guards
 from lint_rules.anatomy.messages.growth import SETUPS
 from lint_rules.anatomy.rounds.limits import Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
-from lint_rules.anatomy.turns.lasting import WAITING, Lasting
+from lint_rules.anatomy.rounds.waits import waits_for_words
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
@@ -213,7 +214,8 @@ class GuardStates:
             inner = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) in _TIDYING else None
             call = ex.inner(inner) if inner is not None else call
             callee = self.facts.slots.callee(call)
-            waits = any(ex.called_name(each) in WAITING for each in callee.nodes_of(cst.Call)) if callee else True
+            imports, inside = self.anatomy.module.imports, callee.nodes_of(cst.Call) if callee else []
+            waits = callee is None or any(waits_for_words(each, imports) for each in inside)
             if not isinstance(call, cst.Call) or not waits or not any(map(_is_said, call.args)):
                 return False
             if self.anatomy.turns.reaches_model(call):

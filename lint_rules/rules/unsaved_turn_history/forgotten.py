@@ -22,7 +22,8 @@ from lint_rules.anatomy.messages.growth import always_comes_to, reads, reset_pla
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.told import Told, leaves_out, told_by
-from lint_rules.anatomy.turns.lasting import WAITING, Lasting
+from lint_rules.anatomy.rounds.waits import waits_for_words
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.lasting_places import Kept
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.provenance import is_of_package
@@ -229,7 +230,8 @@ class _Search:
 
     @cached_property
     def _waits(self) -> list[cst.Call]:
-        return [call for call in self.anatomy.module.nodes_of(cst.Call) if ex.called_name(call) in WAITING]
+        module = self.anatomy.module
+        return [call for call in module.nodes_of(cst.Call) if waits_for_words(call, module.imports)]
 
     @cached_property
     def _single(self) -> set[Scope]:

@@ -14,7 +14,8 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.turns.lasting import WAITING, Lasting
+from lint_rules.anatomy.rounds.waits import waits_for_words
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.storage import Save
 from lint_rules.anatomy.values.kinds import Kind
@@ -217,7 +218,7 @@ class _Search:
         """Whether a call waits for what a person types, itself or in the function that it runs."""
         found = body(self.anatomy, call) if not self.anatomy.turns.reaches_model(call) else None
         inner = found[1].nodes_of(cst.Call) if found is not None else []
-        return any(ex.called_name(each) in WAITING for each in (call, *inner))
+        return any(waits_for_words(each, self.anatomy.module.imports) for each in (call, *inner))
 
     def _knows_stops(self, there: Anatomy, call: cst.Call, depth: int) -> bool:
         """Whether what a call runs handles that it is stopped."""
