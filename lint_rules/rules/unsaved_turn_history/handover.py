@@ -128,6 +128,8 @@ class _Search:
 
         Such a place may have got it by the same call, or may have been given the list itself before.
         """
+        if type(one.node) is cst.Call and self.late.runs_tools(one.node) and self.late.stores(one.node):
+            return False
         function = self.anatomy.module.scope_of[one.node].function
         beside = (other for other in self.anatomy.transcript.at(one.node) if other.slot not in {slot, None})
         if any(other.kind in GROWING and (other.role == "assistant" or other.answers) for other in beside):

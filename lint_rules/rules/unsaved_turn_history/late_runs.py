@@ -23,7 +23,6 @@ from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import fails_to
-from lint_rules.obligations.storing import stores_any
 from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
@@ -275,25 +274,7 @@ class _Search:
             return True
         made = self.resources.of(run).made
         rows = (node for node in told if isinstance(node, cst.Call))
-        return any(not made.isdisjoint(self.resources.of(node).made) for node in rows) or self._stores(run)
-
-    def _stores(self, run: cst.Call) -> bool:
-        """Whether a run itself puts something of the talk into what lasts: what its tools keep is another matter."""
-        found, seen = body(self.anatomy, run), set[Scope]()
-        queue = [found] if found is not None else []
-        for there, function in queue:
-            for here in there.calls.reachable(function) - seen:
-                seen.add(here)
-                saves = (save for save in there.storage.saves(here) if save.outside)
-                stores = (store_of(there, call, here) for call in here.nodes_of(cst.Call))
-                is_read = any(there.storage.is_read(save.place) for save in saves)
-                if (is_read and stores_any(there, here)) or there.stored_turns.of(here):
-                    return True
-                if any(store is not None and store.grows for store in stores):
-                    return True
-                below = (body(there, call) for call in there.turns.requests(here))
-                queue += [each for each in below if each is not None and each[1] not in seen]
-        return False
+        return any(not made.isdisjoint(self.resources.of(node).made) for node in rows) or self.late.stores(run)
 
 
 def headers(module: SourceModule, node: cst.CSTNode, run: cst.Call) -> Iterator[cst.CSTNode]:

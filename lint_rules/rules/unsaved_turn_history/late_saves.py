@@ -29,6 +29,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.twins import Unplaced
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 3
@@ -319,7 +320,10 @@ class _Search:
 
 
 def _written_at(there: Anatomy, save: Save) -> tuple[str, str, int]:
-    return "write", there.module.path, id(save.node)
+    try:  # one write, wherever it stands that is put where it is called
+        return "write", there.module.path, there.line(save.node)
+    except Unplaced:
+        return "write", there.module.path, id(save.node)
 
 
 def _is_selected(there: Anatomy, table: str) -> bool:

@@ -6,10 +6,12 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.obligations.late_requests import LateRequests, seen_from
+from lint_rules.obligations.storing import stores_any
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
@@ -73,6 +75,24 @@ class LateTurns(LateRequests):
                 is_global = root is None or (place is not None and place[1] is there.module.top)
                 keeps += [node] if is_global or (seen is not None and self.may_last(seen, caller)) else []
         return there.leads(function, keeps, there.turns.requests(function))
+
+    def stores(self, run: cst.Call) -> bool:
+        """Whether a run itself puts something of the talk into what lasts: what its tools keep is another matter."""
+        found, seen = body(self._anatomy, run), set[Scope]()
+        queue = [found] if found is not None else []
+        for there, function in queue:
+            for here in there.calls.reachable(function) - seen:
+                seen.add(here)
+                saves = (save for save in there.storage.saves(here) if save.outside)
+                stores = (store_of(there, call, here) for call in here.nodes_of(cst.Call))
+                is_read = any(there.storage.is_read(save.place) for save in saves)
+                if (is_read and stores_any(there, here)) or there.stored_turns.of(here):
+                    return True
+                if any(store is not None and store.grows for store in stores):
+                    return True
+                below = (body(there, call) for call in there.turns.requests(here))
+                queue += [each for each in below if each is not None and each[1] not in seen]
+        return False
 
 
 def _may_keep(there: Anatomy, call: cst.Call) -> bool:
