@@ -155,7 +155,7 @@ class Storing:
         if read_again and self._is_store(call):
             return stored
         named = _may_transfer(name) or _may_transfer(self.anatomy.module.imports.full.get(name, ""))
-        if not named and (base is None or not (self._gives_back(base, call) or self._is_kept(base, call))):
+        if not named and (base is None or not self._gives_back(base, call)):
             return None
         if (
             is_logging(call)
@@ -254,10 +254,6 @@ class Storing:
         slot = self.anatomy.facts.slots.of(base)
         own = self.anatomy.module.self_name(self.anatomy.module.scope_of[base])
         return slot is not None and ex.dotted(base) != own and (slot in self.anatomy.givers or slot in self._holders)
-
-    def _is_kept(self, base: cst.BaseExpression, call: cst.Call) -> bool:
-        """Whether a method of an object that keeps a history puts away what it gets, as its body tells."""
-        return self._keeps_history(base) and self._resources.runs(call) is not None and self.anatomy.keeps(call)
 
     def _gives_back(self, base: cst.BaseExpression, call: cst.Call) -> bool:
         """Whether another method of the class of an object gives a history, or a list of what this one gets."""
@@ -448,7 +444,6 @@ class Storing:
         found: set[Slot] = {("return", function) for function in functions if function.qualname in given_back}
         found.update(self._put_into(each for each in known if each.part is not None and not each.inside))
         found.update(self._put_into((each for each in handed if each.what == "turn"), in_order=True))
-        found.update(self._bound_to({*found, *self._holders}))
         return found
 
     def _put_into(self, given: Iterable[Handed], *, in_order: bool = False) -> set[Slot]:
@@ -468,14 +463,6 @@ class Storing:
                 is_own = owner == own and function.owner is not None
                 found.add(("attr", function.owner, attribute) if is_own and attribute else ("var", function, name))
         return found
-
-    def _bound_to(self, held: Iterable[Slot]) -> Iterator[Slot]:
-        """What functions of the file give, to which something is bound that holds a history."""
-        for value in (value for slot in held for value in self.anatomy.facts.assigned(slot)):
-            for part in ex.alternatives(value):
-                slot = self.anatomy.facts.slots.of(part)
-                if slot is not None and slot[0] == "return":
-                    yield slot
 
     def _is_list(self, base: cst.BaseExpression) -> bool:
         """A list in memory, or what a framework keeps in it for each user: reading and writing it does not fail."""

@@ -103,32 +103,28 @@ def _is_of_requests(error: str) -> bool:
 
 
 def _takes_turn(anatomy: Anatomy, write: HistoryWrite) -> bool:
-    """`del h[before:]`, `h = h[:before]`, `h = copy_of_h`: all behind a mark; where nothing takes its place."""
-    place, value, slots = cut_out(write), ex.inner(write.value) if write.value is not None else None, anatomy.facts.slots
-    block = anatomy.module.parent[anatomy.module.parent[anatomy.module.statement(write.node)]]
-    for other in anatomy.writes.by_slot[write.slot]:
-        if other.kind in GROWING and other.value is not None and anatomy.module.inside(other.node, block):
-            if any(name not in _errors(anatomy, write) for name in names_in(other.value)):
-                return False
+    """`del h[before:]`, `h = h[:before]`, `h = copy_of_h`: all behind a mark; and nothing takes its place."""
+    values, slots = anatomy.facts.values_of, anatomy.facts.slots
+    out, value = cut_out(write), ex.inner(write.value) if write.value is not None else None
     if isinstance(value, cst.Name):
-        made = [part for each in anatomy.facts.values_of(value) for part in [sources(ex.inner(each))]]
-        return bool(made) and all(write.slot in map(slots.of, part) for part in made)
-    if isinstance(value, cst.Subscript) and slots.of(value.value) == write.slot:
-        kept = ex.slice_of(value)
-        return kept is not None and kept.lower is None and _is_mark(anatomy, kept.upper)
-    return write.kind in {"cut", "replace"} and place is not None and place.upper is None and _is_mark(anatomy, place.lower)
+        made = [[*map(slots.of, sources(ex.inner(each)))] for each in values(value)]
+        return bool(made) and all(write.slot in part for part in made) and not _is_replaced(anatomy, write)
+    kept = ex.slice_of(value) if isinstance(value, cst.Subscript) and slots.of(value.value) == write.slot else None
+    mark = (out.lower if out.upper is None else None) if out is not None else kept.upper if kept is not None else None
+    lengths = (
+        values(mark) if isinstance(mark, (cst.Name, cst.Attribute)) and (kept is None or kept.lower is None) else []
+    )
+    counted = (isinstance(each, cst.Call) and ex.dotted(each.func) == "len" for each in map(ex.inner, lengths))
+    return bool(lengths) and all(counted) and not _is_replaced(anatomy, write)
 
 
-def _errors(anatomy: Anatomy, write: HistoryWrite) -> set[str]:
-    """The names of the errors in whose handlers something is written."""
-    names = (each.name for each in _handlers(anatomy, write) if isinstance(each, cst.ExceptHandler))
-    return {name for each in names if each is not None for name in ex.target_names(each.name)}
-
-
-def _is_mark(anatomy: Anatomy, place: cst.BaseExpression | None) -> bool:
-    """Whether a place in a list is a length that was taken before: `before` behind `before = len(h)`."""
-    made = anatomy.facts.values_of(place) if isinstance(place, (cst.Name, cst.Attribute)) else []
-    return bool(made) and all(isinstance(each, cst.Call) and ex.dotted(each.func) == "len" for each in map(ex.inner, made))
+def _is_replaced(anatomy: Anatomy, write: HistoryWrite) -> bool:
+    """Whether something but the error is put there by the handlers that take a turn back."""
+    handlers = [each for each in _handlers(anatomy, write) if isinstance(each, cst.ExceptHandler)]
+    errors = {name for each in handlers if each.name is not None for name in ex.target_names(each.name.name)}
+    grown = (w for w in anatomy.writes.by_slot[write.slot] if w.kind in GROWING and w.value is not None)
+    put = [w.value for w in grown if any(anatomy.module.inside(w.node, each) for each in handlers)]
+    return any(names_in(value) - errors for value in put if value is not None)
 
 
 def _takes_one(anatomy: Anatomy, write: HistoryWrite) -> bool:

@@ -200,7 +200,7 @@ class ReplyPlaces:
                 yield outer
 
     def _ends_past(self, function: Scope, call: cst.Call) -> set[Point]:
-        """The points from which the function may end, before the next round; the next piece of a stream is no request."""
+        """The points from which the function may end in this round; the next piece of a stream is no request."""
         flow, module = self.anatomy.flow(function), self.anatomy.module
         asks = {p for p in self.anatomy.points(function, [call]) if not isinstance(p.statement, cst.For)}
         loops = (outer for outer in module.ancestors(call) if isinstance(outer, cst.For | cst.While))

@@ -60,7 +60,8 @@ is not there yet. Nor is a `try` around a whole turn, or one that gets the answe
 there, nor a copy of what the same function stores as a whole. What is a history is known from the file itself, from a
 function of another file that gives one, from the class of an object that is made of what was loaded, or from files that
 import it: they ask a model with what a function gives back, or hand one to it, or the answer of a model beside the
-question, and the function puts that behind what it has loaded. A loop over many stores that reads parts of each which
+question, and the function puts that behind what it has loaded. Or from the place where it lies: what is read where the
+file writes what holds a history. A message is also what a store is told in its parts (`add("assistant", text)`). A loop over many stores that reads parts of each which
 are no history, titles say, loads none; nor does what says that it gives a text, puts what it has read into one message
 under a role of its own, or reads what the file itself has filled with constants. An empty history that is written over
 the stored one is reported, whatever the log says, and also where the handler only goes on to an empty list before or

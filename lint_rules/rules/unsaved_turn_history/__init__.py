@@ -13,6 +13,8 @@ Reports messages of a turn that never reach the history with which the next turn
 - a talk that is written to its file or table once a turn, so that an error of a later request, or Ctrl-C, which ends
   the program or the function that has loaded it, loses what tools have done; and a list that a turn gives back longer
   than it got it, in the same way;
+- a turn that a handler takes out of the history whole, when a request behind its tools has failed
+  (`del messages[before:]`);
 - messages that are appended to a copy: a name of the lasting list was bound to a part of it
   (`messages = messages[-10:]`), and the copy is put nowhere; or to a new list that is put nowhere;
 - messages that are put in place into the list of a plain JSON column (SQLAlchemy), which the commit does not write;
@@ -67,7 +69,8 @@ class Chat:
 For a reply, three facts: a user's message is stored in a list that lives on (an attribute, a global, an entry of a
 session, or a list of a loop that waits for input), that list is sent, and a path leads from the request to a place that
 shows or returns the reply and on to the end of the turn, past everything that could store it: a list of the function's
-own that gets nowhere else stores nothing. Helpers and callers of the file are followed, and functions of other files
+own that gets nowhere else stores nothing. A function that asks, and shows what comes itself, piece by piece, shows the
+reply, too. Helpers and callers of the file are followed, and functions of other files
 that ask with the list, or with the object that has it. A reply that says itself that it failed is none, nor is one
 behind a test by which the part of it that is stored otherwise is not there. An `if` around the append counts as the
 program's own wish, unless it asks for tool calls, in whatever form: behind it the model is asked again in any case. In
@@ -116,6 +119,10 @@ something else alone (an excuse, what another model says) keeps nothing of the t
 that is told what the run was sent, where an error has left that as it was (`talk = run(talk)`). Silent: the run itself
 puts something of the talk into what lasts (what its tools keep is another matter), or takes the errors of its requests;
 each piece is told as it comes. A test for the last word that the run yields counts as its end.
+
+For a turn that is taken back: a handler takes the error of a request behind a tool's run, and cuts the list at a length
+that was taken before, or puts a copy in its place that was made before. Silent: something but the error is put there
+by it, too; no tool has run by then.
 
 For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
 entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not

@@ -45,7 +45,8 @@ class ShownReplies(ReplyPlaces):
             points = [
                 point
                 for point in self.anatomy.points(function, [leaves])
-                if point not in barred and (names := held.get(point, frozenset() if leaves is call else None)) is not None
+                if point not in barred
+                and (names := frozenset[str]() if leaves is call else held.get(point)) is not None
                 and self._goes(leaves, call, names | self._bound_at(function, point, call, names))
             ]  # fmt: skip
             over = AnyOf(barred, set(self.anatomy.points(function, self._given_up(function, leaves, call, taken))))
@@ -124,18 +125,12 @@ class ShownReplies(ReplyPlaces):
     def _shows_itself(self, call: cst.Call) -> bool:
         """Whether the function that a request runs shows what comes itself, piece by piece."""
         there, callee = body(self.anatomy, call) or (None, None)
-        places = ShownReplies(there) if there is not None else self
-        asks = [
-            inner
-            for inner in (callee.nodes_of(cst.Call) if callee is not None else ())
-            if any(places.anatomy.is_history(arg.value) for arg in inner.args)
-        ]
-        return any(
-            self._shows(node) and places._handed(node, ask, taken)
-            for ask in asks
-            for taken in [places.derived(callee, ask)]  # type: ignore[arg-type]
-            for node in callee.nodes_of(cst.Call)  # type: ignore[union-attr]
-        )
+        if there is None or callee is None:
+            return False
+        places, calls = ShownReplies(there), callee.nodes_of(cst.Call)
+        asks = (ask for ask in calls if any(there.is_history(arg.value) for arg in ask.args))
+        each = ((ask, places.derived(callee, ask)) for ask in asks)
+        return any(self._shows(node) and places._handed(node, ask, taken) for ask, taken in each for node in calls)
 
     def _goes(self, leaves: cst.CSTNode, call: cst.Call, names: frozenset[str]) -> bool:
         """Whether it is the reply that leaves, where these names hold it: another value may have their place."""
