@@ -17,7 +17,7 @@ from lint_rules.anatomy.messages.classes import body, class_names, classes_of, g
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.turns.locations import Place
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_verdict
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_verdict, names_read
 from lint_rules.anatomy.turns.storage import Storage
 from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.kinds import Evidence, Kind
@@ -146,7 +146,7 @@ class Storing:
         name, base = ex.called_name(call), ex.receiver(call)
         if self._is_written_by_model(call):
             return None
-        if self._reads_outside(call) or self._decodes_stored(call):
+        if self._reads_outside(call):
             return self._loaded(call)
         if (kept := self._kept_by_body(call)) is not None:
             return kept
@@ -218,9 +218,7 @@ class Storing:
         if not is_taken or self.anatomy.facts.slots.callee(call) is not None:
             return False
         touched = self._resources.handed(call)
-        return bool(touched.read and not touched.made) or (
-            self.anatomy.storage.read_at(call, module.scope_of[call].function) is not None
-        )
+        return bool(touched.read and not touched.made) or bool(self._read(call))
 
     def _kept_by_body(self, call: cst.Call) -> Transfer | None:
         """What the function that a call runs saves of what it is handed, or of its object."""
@@ -364,7 +362,8 @@ class Storing:
         """The places outside of the program of which a call gives what lies there."""
         storage = self.anatomy.storage
         read = storage.read_at(call, self.anatomy.module.scope_of[call].function)
-        return [*([read] if read is not None else []), *(storage.decoded(call) if call.args else ())]
+        decodes = self.anatomy.facts.decoder(call) is not None and bool(call.args)
+        return [*([read] if read is not None else []), *(storage.decoded(call) if decodes else ())]
 
     @cached_property
     def _talk_places(self) -> list[Place]:
@@ -380,7 +379,7 @@ class Storing:
         for part in queue:
             if isinstance(part, cst.BaseExpression) and self._held(part) is not None:
                 return True
-            new = names_in(part) - seen
+            new = {*names_read(part)} - seen
             seen |= new
             queue += [each for name in sorted(new) for each in bound_values(self.anatomy, function, name)]
         return False
@@ -493,11 +492,3 @@ class Storing:
                 if isinstance(called, cst.Call) and ex.called_name(called) == "open":
                     return True
         return False
-
-    def _decodes_stored(self, call: cst.Call) -> bool:
-        """Whether a text is decoded that was read from a file, or from where the file or what it imports saves it."""
-        if self.anatomy.facts.decoder(call) is None or not call.args:
-            return False
-        return any(
-            type(n) is cst.Call and ex.called_name(n) in {"read_text", "read"} for n in walk(call.args[0].value)
-        ) or bool(self.anatomy.storage.decoded(call))

@@ -47,7 +47,8 @@ def taken_back(anatomy: Anatomy, *, turns: bool = False) -> Iterator[TakenBack]:
     late, takes = LateRequests(anatomy), _takes_turn if turns else _takes_one
     for function in anatomy.module.functions:
         for write in anatomy.writes.by_function.get(function, ()) if function.kind in {"function", "module"} else ():
-            handlers = _handlers(anatomy, write) if takes(anatomy, write) else []
+            is_meant = takes(anatomy, write) and (turns or not _is_repeated(anatomy, write))
+            handlers = _handlers(anatomy, write) if is_meant else []
             for request in anatomy.turns.requests(function) if handlers else ():
                 taken = any(handler in handlers for handler in _takers(anatomy.module, request))
                 if taken and _is_behind_result(anatomy, late, request, write) and _goes_on(anatomy, write):
@@ -128,11 +129,7 @@ def _is_replaced(anatomy: Anatomy, write: HistoryWrite) -> bool:
 
 
 def _takes_one(anatomy: Anatomy, write: HistoryWrite) -> bool:
-    """`h.pop()`, `del h[-1]`, `h = h[:-1]`; not beside another one: the call goes with its result."""
-    return _takes_last(anatomy, write) and not _is_repeated(anatomy, write)
-
-
-def _takes_last(anatomy: Anatomy, write: HistoryWrite) -> bool:
+    """`h.pop()`, `del h[-1]`, `h = h[:-1]`."""
     node = write.node
     if isinstance(node, cst.Call):
         return ex.called_name(node) == "pop" and all(ex.integer(arg.value) == -1 for arg in node.args)

@@ -408,7 +408,7 @@ def _bindings(anatomy: Anatomy, function: Scope) -> tuple[_Bound, ...]:
         if collects and isinstance(node, cst.Call) and base is not None:
             value, targets = node.args[-1].value, [base]
         if value is not None:
-            read = frozenset(_read(value)), frozenset(_read(value, about=True))
+            read = frozenset(names_read(value)), frozenset(names_read(value, about=True))
             found.append(_Bound(node, value, targets, *read, collects))
     own = {name for each in found for name in each.renews}.union(parameter_names(function))
     # the variables of a comprehension are others than those of the function, whatever they are called
@@ -545,10 +545,10 @@ def _name(node: cst.CSTNode) -> str:
 
 def reads(value: cst.CSTNode, names: Collection[str]) -> bool:
     """Whether a value is made of what these names hold."""
-    return bool(names) and any(name in names for name in _read(value))
+    return bool(names) and any(name in names for name in names_read(value))
 
 
-def _read(value: cst.CSTNode, *, about: bool = False) -> Iterator[str]:
+def names_read(value: cst.CSTNode, *, about: bool = False) -> Iterator[str]:
     """The names of which a value is made; what a response says of itself is not the reply, but `about` it.
 
     Nor is a verdict on it, or what a verdict chooses: `"Saved." if text.startswith("saved") else "Not saved."`,

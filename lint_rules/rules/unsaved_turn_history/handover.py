@@ -20,7 +20,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read, is_store, stores_by_name
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, is_read, is_store, stores_by_name
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -295,7 +295,7 @@ class _Search:
             _WHOLE.search(ex.called_name(node)) is not None
             or ex.called_name(node) == "set_result"  # of a future: who awaits it gets the list
             or is_store(base)
-            or (own is not None and (own in self.anatomy.givers or self._is_asked_with(own, node)))
+            or (own is not None and own in self.anatomy.givers)
         )
 
     def _is_never_taken_from(self, slot: Slot) -> bool:
@@ -482,7 +482,7 @@ class _Search:
             slot = facts.slots.of(place)
             if slot is not None and self.lasting.keeps(slot) is not None and Kind.HISTORY in facts.of(slot):
                 return True
-            if slot is not None and (slot in self.anatomy.givers or self._is_asked_with(slot, handover)):
+            if slot is not None and slot in self.anatomy.givers:
                 return True
         return isinstance(handover, cst.Call) and (
             self.resources.is_read_again(handover)
@@ -490,23 +490,6 @@ class _Search:
                 one.slot is not None and self.lasting.keeps(one.slot) is not None
                 for one in self.anatomy.transcript.at(handover)
             )
-        )
-
-    def _is_asked_with(self, owner: Slot, handover: cst.CSTNode) -> bool:
-        """Whether a model is asked with what another method of the object gives, to which a list is handed over."""
-        function = self.anatomy.module.scope_of[handover].function
-        calls = function.nodes_of(cst.Call)
-        loads = [
-            call for call in calls
-            if (base := ex.receiver(call)) is not None and self.anatomy.facts.slots.of(base) == owner
-            and not isinstance(self.anatomy.module.parent[call], cst.Expr)
-        ]  # fmt: skip
-        asks = [call for call in calls if loads and self.anatomy.turns.reaches_model(call)]
-        return any(
-            holds([arg.value for arg in ask.args], load, self.places.derived(function, load, until=ask))
-            for ask in asks
-            for load in loads
-            if load is not ask
         )
 
     def _kept_one_by_one(self, function: Scope, slot: Slot, handovers: list[cst.CSTNode]) -> bool:
@@ -593,29 +576,18 @@ class _Search:
 
         What it is put into at a hand-over has it only there.
         """
-        parent, packed = self.anatomy.module.parent, {slot, *self._packed(function, slot)}
+        parent = self.anatomy.module.parent
         ways_out = [node for node in function.nodes if isinstance(node, (cst.Return, cst.Raise, cst.Yield))]
         handed = [
             node
             for node in ways_out
             for name in walk(node)
-            if type(name) is cst.Name and self.anatomy.facts.slots.of(name) in packed
+            if type(name) is cst.Name and self.anatomy.facts.slots.of(name) == slot
             if not (isinstance(parent[name], cst.Subscript) and ex.slice_of(parent[name]) is None)  # `new[-1].content`
         ]
         calls = (node for node in handovers if isinstance(node, cst.Call))
         put = [arg.value for call in calls for arg in call.args]
         return set(self.anatomy.points(function, [*handed, *self.late.given_back(function, put)]))
-
-    def _packed(self, function: Scope, slot: Slot) -> Iterator[Slot]:
-        """The names of objects and displays that a list is put into: `result = Result(done, messages=messages)`."""
-        for node in function.nodes_of(cst.Assign):
-            value = ex.inner(node.value)
-            made = isinstance(value, (cst.Dict, cst.Tuple)) or (
-                isinstance(value, cst.Call) and ex.called_name(value)[:1].isupper()
-            )
-            if made and self._holds(value, slot):
-                names = map(self.anatomy.facts.slots.of, ex.targets(node))
-                yield from (name for name in names if name is not None)
 
     @staticmethod
     def _leaves(path: list[Point], exceptions: bool) -> cst.CSTNode | None:
