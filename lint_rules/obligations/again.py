@@ -66,8 +66,6 @@ class Again:
         Of the statements between them only those that are likely to fail do: requests, tools, JSON, what is awaited.
         `says` tells what tests give on the way.
         """
-        if type(then) is cst.Call and then is not first and self.module.inside(first, then):
-            return True  # `save(ask(...))`
         return self.leads(self.points(first), set(self.points(then)), avoiding, exceptions=exceptions, says=says)
 
     def leads(

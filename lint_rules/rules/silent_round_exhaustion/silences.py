@@ -17,6 +17,7 @@ from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.rounds.limits import Cause, Exhaustion, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.silent_round_exhaustion.leftovers import Leftover, Leftovers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -37,9 +38,6 @@ _TOUCHING = (
 """Where a name stands by which what it is, or holds, may become another."""
 _QUIET = frozenset({"debug", "info", "trace", "log"})
 _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
-
-
-_FLAGS = frozenset({"True", "False"})
 
 
 @record
@@ -194,12 +192,10 @@ class _Way:
     def quiet_end(self) -> Iterator[Silence]:
         """The end of a function that gives nothing back, where answers go out within the loop, and no word behind.
 
-        What it gives back where something has failed is no answer, nor is a flag that is the same behind an answer.
+        What it gives back where something has failed is no answer.
         """
-        ends = {point for point in self.passed if isinstance(point.statement, cst.Return)}
-        same = _FLAGS if ends <= self.answered else frozenset[str]()
-        returned = self.loop.function.nodes_of(cst.Return)
-        given = (n for n in returned if not is_neutral(n.value) and not (n.value and ex.dotted(n.value) in same))
+        function = self.loop.function
+        given = (node for node in function.nodes_of(cst.Return) if not is_neutral(node.value))
         if not self._is_unread and not all(self.module.in_handler(node) for node in given):
             return
         if not self.leftovers.leaves_without_calls or not all(_only_logs(test) for test, _ in self.limits.counted()):
@@ -224,11 +220,12 @@ class _Way:
 
     def _handed_out(self) -> Iterator[cst.CSTNode]:
         """Where the loop yields something, or gives the model's text to somebody, not to a history."""
-        for node in self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Yield, cst.Call):
+        facts, function = self.anatomy.facts, self.loop.function
+        for node in self.module.nodes_inside(self.loop.node.body, function, cst.Yield, cst.Call):
             if isinstance(node, cst.Yield):
                 yield node
             elif node not in self._stored and self.module.is_statement(node) and not self.anatomy.calls.asks(node):
-                if any(self.leftovers.says(arg.value) for arg in node.args):
+                if any(Kind.MODEL_TEXT in facts.kinds(arg.value) for arg in node.args):
                     yield node
 
     def _may_tell(self, point: Point) -> bool:

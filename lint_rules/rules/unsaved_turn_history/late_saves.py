@@ -145,7 +145,8 @@ class _Search:
                     continue
                 if self._written_by(self.anatomy, ask) & stores or self._written_above(function, stores):
                     continue
-                if again.follows(ask, save, (), exceptions=False) and fails_to(again, here, ends, alike):
+                behind = self.anatomy.module.inside(ask, save) or again.follows(ask, save, (), exceptions=False)
+                if behind and fails_to(again, here, ends, alike):
                     yield LateSave(save, ask, loaded=True)
                     return
 
