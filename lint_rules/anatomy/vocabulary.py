@@ -254,7 +254,7 @@ UNTRACKED = frozenset({"JSON", "JSONB", "ARRAY", "PickleType"})
 DECODERS = frozenset(
     {
         "json.loads", "orjson.loads", "ujson.loads", "simplejson.loads", "json5.loads", "rapidjson.loads",
-        "ast.literal_eval", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
+        "ast.literal_eval", "eval", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
     }
 )  # fmt: skip
 SERVER_CALL = "call_tool"

@@ -363,7 +363,7 @@ class Needs(Surroundings):
         return self.calls or self.mentions(_OTHER_CALLS | words.ANSWERED)
 
     def runs_calls_again(self) -> bool:
-        return self.has(*_TRIES) and (self.calls or self.turns_elsewhere())
+        return self.has(*_TRIES) and (self.calls or self.asks or self.turns_elsewhere())
 
     def makes_ids(self) -> bool:
         """An id, or one dict that fills a list."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 
 import libcst as cst
 
@@ -147,7 +147,8 @@ class LateRequests:
             return set()
         inner, function = found
         reach = inner.calls.reachable(function)
-        stored = [(here, slot) for here in reach for _, slot in self.results(inner, here) if slot is not None]
+        placed = [(here, slot) for here in reach for _, slot in self.results(inner, here) if slot is not None]
+        stored = [(here, same) for here, slot in placed for same in _names(inner, slot)]
         kept = {slot for here, slot in stored if here is function or root_object(slot)[0] == "attr"}
         for below in inner.turns.requests(function):
             kept |= self._kept(inner, below, depth + 1)
@@ -171,6 +172,12 @@ class LateRequests:
             for request in there.turns.requests(function)
             if there.turns.escapes(request)
         )
+
+
+def _names(there: Anatomy, slot: Slot) -> Iterator[Slot]:
+    """A place, where it lives, and what it was bound to: `talk = messages`."""
+    bound = (part for value in there.facts.assigned(slot) for part in ex.alternatives(value))
+    yield from (slot, there.aliases.of(slot), *(each for part in bound if (each := there.facts.slots.of(part))))
 
 
 def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, slot: Slot) -> Slot | None:

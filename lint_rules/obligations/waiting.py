@@ -108,9 +108,11 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
     answered = {*anatomy.points(function, answering - both)}  # what was made before, and waits in a name, is stored
 
     def settles(point: Point) -> bool:
-        return point in answered or told.settles(point) or ends.takes_back(point)
+        return point in answered or told.settles(point, point in after) or ends.takes_back(point)
 
     before = Region(answers, graph, points, begins, told.outcome, settles)
+    stored = (p for store in stores for p in graph.enclosing(store.node, anatomy.module.parent))
+    after = before.reached([t for p in stored for t, kind in p.successors if kind != "exception"], set())
     telling = {p for p in points if p.statement is not None and told.outcome(p.statement) is not None}
     untold = before.reached(begins, telling)
     for store in stores:

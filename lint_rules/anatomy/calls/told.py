@@ -35,6 +35,7 @@ _PLAIN = frozenset({"text", "type", "thinking"})
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
 _AROUND_LISTS = (cst.Attribute, cst.Call, cst.Arg)
 """What stands around a list in the head of a loop: `sorted(calls.items())`."""
+_IN_TESTS = (cst.BooleanOperation, cst.UnaryOperation, cst.Comparison, cst.ComparisonTarget, cst.Attribute)
 LOOKING = frozenset({"len", "bool", "print", "hasattr", "isinstance", "type", "id"})
 """Functions that only look at what they get. Source: standard library."""
 _GIVING_AGAIN = frozenset({"next", "anext", "iter", "aiter", "list", "tuple", "enumerate", "reversed", "sorted"})
@@ -241,8 +242,8 @@ class ToldByReply:
             asking += [made for run in runs for made in run.nodes_of(cst.Call) if made in there.facts.calls]
         return any(_says_limit(part) for call in asking for arg in call.args for part in walk(arg))
 
-    def settles(self, point: Point) -> bool:
-        """A loop over the calls, or calls that are handed to somebody, settles them as far as can be seen here."""
+    def settles(self, point: Point, stored: bool = True) -> bool:
+        """A loop over the calls, or calls that are handed to somebody, settles them; once `stored`, also if told."""
         node = point.statement
         if node in self._pieces:
             return False
@@ -254,7 +255,7 @@ class ToldByReply:
                 and Kind.REPLY in kinds(node.target)
             ):
                 return False  # its pieces are put together here
-            return (Kind.CALLS in kinds(node.iter) or self.mentions(node.iter)) and not self._only_shows(node)
+            return (Kind.CALLS in kinds(node.iter) or self.mentions(node.iter)) and not self._only_shows(node, stored)
         if isinstance(node, (cst.If, cst.While)) or (isinstance(node, cst.Assign) and self._is_only_asked(node)):
             return False
         for part in point.expressions():
@@ -266,6 +267,7 @@ class ToldByReply:
                         ex.member(inside) is None
                         and any(self._is_handed(arg.value) for arg in inside.args)
                         and not self._only_reads(inside)
+                        and (stored or not self._is_told(inside))
                     ):
                         return True
                 elif isinstance(inside, cst.CompFor) and Kind.CALLS in self.anatomy.facts.kinds(inside.iter):
@@ -273,14 +275,20 @@ class ToldByReply:
                         return True
         return isinstance(node, cst.Return) and node.value is not None and self._gives(node.value)
 
-    def _only_shows(self, loop: cst.For) -> bool:
+    def _only_shows(self, loop: cst.For, stored: bool) -> bool:
         """Whether a loop over the parts of a reply only asks what they are, shows them, takes texts, or sorts them."""
         bound = set(ex.target_names(loop.target))
         uses = (node for node in walk(loop.body) if type(node) is cst.Name and node.value in bound)
-        module = self.anatomy.module
-        return all(
-            self._is_text_of(name) or self._is_asked(name) or shown_only(module, name) or self._is_sorted(name)
-            for name in uses
+        ways = [self._is_text_of, self._is_asked, self._is_sorted, *([] if stored else [self._is_told])]
+        return all(shown_only(self.anatomy.module, name) or any(way(name) for way in ways) for name in uses)
+
+    def _is_told(self, part: cst.CSTNode) -> bool:
+        """`await socket.send(event.name)`: nothing of the project runs, and what comes of it is dropped."""
+        statement = self.anatomy.module.statement(part)
+        return isinstance(statement, cst.Expr) and not any(
+            self.anatomy.facts.slots.function(node) is not None or body(self.anatomy, node) is not None
+            for node in walk(statement)
+            if isinstance(node, (cst.Name, cst.Attribute, cst.Call))
         )
 
     def _is_sorted(self, name: cst.Name) -> bool:
@@ -346,12 +354,12 @@ class ToldByReply:
         return not there.transcript.stored(run) and not any(executions(there.facts, there.transcript, run))
 
     def _is_asked(self, name: cst.Name) -> bool:
-        """Whether a name stands in a test."""
+        """Whether a name, or a part of it, stands in a test."""
         here: cst.CSTNode = name
         for outer in self.anatomy.module.ancestors(name):
             if isinstance(outer, (cst.If, cst.While, cst.IfExp)):
                 return outer.test is here
-            if not isinstance(outer, (cst.BooleanOperation, cst.UnaryOperation, cst.Comparison, cst.ComparisonTarget)):
+            if not isinstance(outer, _IN_TESTS):
                 return False
             here = outer
         return False

@@ -44,6 +44,11 @@ class Place:
             return self.is_rewritten_at(saved)
         return _may_be((self.resource, self.key), (saved.resource, saved.key[: len(self.key)]))
 
+    def may_be_grown_at(self, added: Place) -> bool:
+        """Whether something is put there behind what is loaded here; two functions may be handed one path."""
+        both = {part[:1] for part in (*self.key, *added.key)} == {("parameter",)}
+        return self.resource == added.resource and (both or self.may_be(added))
+
     def field_that_names(self, what: Form, saved: Place) -> Form | None:
         """What a whole `what` of this place says of itself where it is saved, `save(talk.key, talk)`; None: nothing.
 

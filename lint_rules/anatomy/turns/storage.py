@@ -321,7 +321,18 @@ class Storage:
         origins = self.origins(call.args[0].value, self.module.scope_of[call].function)
         read = [origin.load.place for origin in origins if origin.load is not None]
         saved = [save.place for function in self.module.functions if read for save in self.saves(function)]
-        return [place for place in read if any(map(place.is_rewritten_at, saved))]
+        added = self._added_to if read else []
+        return [p for p in read if any(map(p.is_rewritten_at, saved)) or any(map(p.may_be_grown_at, added))]
+
+    @cached_property
+    def _added_to(self) -> list[Place]:
+        """The files behind whose end something is written."""
+        writes = (
+            (ex.receiver(call), call) for call in self.module.nodes_of(cst.Call) if ex.called_name(call) == "write"
+        )
+        opened = ((base, self.module.scope_of[call].function) for base, call in writes if base is not None)
+        paths = ((self._opened(base, function, "a"), function) for base, function in opened)
+        return [_named(self.form(path, function)) for path, function in paths if path is not None]
 
     @cached_property
     def _loads(self) -> list[Load]:

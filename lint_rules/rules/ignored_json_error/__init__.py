@@ -55,7 +55,8 @@ def run(client, messages, tools):
 ```
 
 ## How it decides
-The text must be known to come from a model: `function.arguments` and `arguments` of a tool call, streamed
+The text must be known to come from a model, and is read by a decoder of JSON, `ast.literal_eval` or `eval`:
+`function.arguments` and `arguments` of a tool call, streamed
 `partial_json`, or a value that such text flowed into through this file's functions. Then the way of the error is
 followed: to the handlers around the parse, and to those around the calls of the function, as far as the round loop. An
 error that a handler raises again, also by its name, is what it was; one that it raises in its place is followed in the

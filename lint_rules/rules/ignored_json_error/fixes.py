@@ -241,6 +241,8 @@ class _Answer:
         imports = self.anatomy.module.imports
         if imports.resolve(ex.dotted(call.func) or "") == "ast.literal_eval":
             return cst.parse_expression("(ValueError, SyntaxError)")
+        if ex.dotted(call.func) == "eval":
+            return cst.Name("Exception")
         if isinstance(call.func, cst.Attribute) and imports.resolve(ex.dotted(call.func) or "") == "json.loads":
             return cst.Attribute(call.func.value, cst.Name("JSONDecodeError"))
         return cst.Name("ValueError")

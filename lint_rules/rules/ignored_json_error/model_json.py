@@ -259,9 +259,9 @@ def _evidence(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | N
 def _is_made_here(anatomy: Anatomy, call: cst.Call, evidence: Evidence) -> bool:
     """What shows the call is a dict of this file whose arguments are written by `json.dumps`: never malformed.
 
-    For `literal_eval` it may be: `true` and `null` are no Python.
+    For `eval` and `literal_eval` it may be: `true` and `null` are no Python.
     """
-    if ex.called_name(call) == "literal_eval":
+    if ex.called_name(call) in {"eval", "literal_eval"}:
         return False
     function = ex.dict_items(evidence.root.node).get("function") if isinstance(evidence.root.node, cst.Dict) else None
     arguments = ex.dict_items(function).get("arguments") if function is not None else None

@@ -84,7 +84,8 @@ answers no other call; one that is left with a call put aside for a person leave
 goes on answers a call alone; a list that is added to a history lives on with it, and so does one of what the turn adds,
 beside the one that is sent, if it is returned, yielded or given to a future, or one that begins as a copy of the
 caller's, and is given back; a question about calls, of a function that only looks at them, or puts a text together,
-settles none, nor does a loop that sorts the blocks of a reply into lists; a helper that ends before it has come to all
+settles none, nor does a loop that sorts the blocks of a reply into lists, nor what a library is told of calls that are
+not stored yet (`await page.send_json(event)`); a helper that ends before it has come to all
 calls leaves the others open, unless a test of what it gives decides if the model is asked again; and calls are followed
 into a function that chooses some of them, up to the callers that have stored all. An object that a parameter gets keeps
 its history for the caller, and so does a list that a helper gives out; what is called behind the answers looks at calls

@@ -142,11 +142,15 @@ def _is_kept_besides(storing: Storing, guard: cst.Try, transfer: Transfer) -> bo
 
 
 def _is_looked_over(anatomy: Anatomy, transfer: Transfer) -> bool:
-    """Whether a loop over many stores reads only parts of each that are no history: titles, for a list of talks."""
+    """Whether a loop over many stores reads only parts of each that are no history: titles, for a list of talks.
+
+    What was read before the loop, line by line, is one store.
+    """
     statement, facts = anatomy.module.statement(transfer.node), anatomy.facts
-    named = names_in(transfer.node)
+    named, function = names_in(transfer.node), anatomy.module.scope_of[transfer.node].function
     loops = (outer for outer in anatomy.module.ancestors(transfer.node) if isinstance(outer, cst.For))
-    if not any(named.intersection(ex.target_names(loop.target)) for loop in loops):
+    over = [loop.iter for loop in loops if named.intersection(ex.target_names(loop.target))]
+    if not over or any(each.load is not None for listed in over for each in anatomy.storage.origins(listed, function)):
         return False
     read = facts.parts_read(ex.targets(statement)[0]) if isinstance(statement, cst.Assign) else []
     return bool(read) and not any(Kind.HISTORY in facts.kinds(part) for part in read)

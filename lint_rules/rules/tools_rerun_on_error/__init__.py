@@ -43,11 +43,12 @@ attempts counts when the list comes from outside it and the handler does not lea
 with the error, that go on with what is left, or that catch what is raised before any tool runs (no event loop, nothing
 of that name) are right, and so is asking the model again, or trying one call again. A handler of RuntimeError is about
 the event loop only if the tools run where that is taken.
-A turn is reported that begins anew: one whose rounds store results of tools in a list that it makes itself, where a
-handler leads to the same question once more, by the same function, by another one that has such rounds, also one of the
-same name where what is asked first is only known by its base class, or by a decorator that tries again (`retry`,
-`backoff`). What goes on from messages that are still there is right, and so is a turn whose requests never fail, as
-their errors are handled within the rounds.
+A turn is reported that begins anew: one whose rounds store results of tools in a list that it makes itself, or a run of
+the agent of a library that has tools (LangChain, LangGraph, Pydantic AI, the Agents SDK), where a handler leads to the
+same question once more, by the same function, by another one that has such rounds, also one of the same name where what
+is asked first is only known by its base class, or by a decorator that tries again (`retry`, `backoff`). What goes on
+from messages that are still there, with one more of them, or in a thread that the library keeps, is right, and so is a
+turn whose requests never fail, as their errors are handled within the rounds.
 
 ## Known problems
 Whether a tool has effects is not known: reading twice does no harm.
@@ -68,8 +69,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.uses import may_run
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.program.handlers import Ending
+from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.obligations.repeated import retries
@@ -77,6 +77,7 @@ from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.tools_rerun_on_error.batches import Batch, batches
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, decorators, parameters
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.walk import walk_scope
@@ -93,7 +94,6 @@ _AGAIN = (
     "the turn of `{name}` begins anew after an error, also one behind tools that have run: the model is not told"
     " of them, and calls them once more"
 )
-_OF_REQUESTS = frozenset({"Exception"})
 _HELP_TURN = "try the request again, not the turn; or go on from the messages of the turn that failed"
 
 
@@ -243,25 +243,31 @@ def _turns(anatomy: Anatomy) -> Iterator[Draft]:
 def _turns_in(anatomy: Anatomy, block: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.CSTNode, Anatomy]]:
     """The calls in a block that run a turn of their own, each with where it stores a result, and in which file."""
     for call in (node for node in walk_scope(block) if isinstance(node, cst.Call)):
-        there, run = body(anatomy, call, asking=True) or (None, None)
-        ran = _run_anew(there, run) if there is not None and run is not None else None
-        if there is not None and ran is not None:
+        there, run = body(anatomy, call, asking=True) or (anatomy, None)
+        ran = _run_anew(there, run) if run is not None else (call if _runs_anew(anatomy, call) else None)
+        if ran is not None:
             yield call, ran, there
 
 
 def _run_anew(anatomy: Anatomy, function: Scope) -> cst.CSTNode | None:
     """Where a function stores a result of a tool between two requests, in a list that it makes for its own run."""
-    inside = anatomy.calls.reachable(function)
+    inside = {each for each in anatomy.calls.reachable(function) if anatomy.turns.fails_out(each)}
     for loop in anatomy.rounds:
-        taken = handlers.handling_of(anatomy.module, loop.asks, _OF_REQUESTS)
-        if loop.function not in inside or (taken is not None and taken.ending is not Ending.RAISES):
+        if loop.function not in inside:
             continue
         given = {p.name.value for p in parameters(loop.function)}
         for stored in anatomy.transcript.stored(loop.function):
             own = stored.slot is not None and stored.slot[:2] == ("var", loop.function) and stored.slot[2] not in given
             if stored.answers and own and anatomy.module.inside(stored.node, loop.node):
                 return stored.node
-    return None
+    runs = (call for here in inside for call in here.nodes_of(cst.Call) if _runs_anew(anatomy, call))
+    return next(runs, None)
+
+
+def _runs_anew(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a call runs the agent of a library, tools and all, and in no conversation that this or others keep."""
+    function, kept = anatomy.module.scope_of[call].function, anatomy.conversations
+    return runs_agent(anatomy, call) and kept.named(call, function) is None and kept.held(call, function) is None
 
 
 def _begun_again(anatomy: Anatomy, handler: cst.ExceptHandler, tried: cst.Call) -> cst.Call | None:
@@ -270,15 +276,19 @@ def _begun_again(anatomy: Anatomy, handler: cst.ExceptHandler, tried: cst.Call) 
     The number of the attempt is no question.
     """
     function = anatomy.module.scope_of[tried].function
-    asked = {ex.source(arg.value) for arg in tried.args if isinstance(arg.value, (cst.Name, cst.Attribute))}
+    asked = {ex.source(arg.value) for arg in tried.args if names_in(arg)}
     later = [
         call for call, _, _ in _turns_in(anatomy, function.node) if asked & {ex.source(a.value) for a in call.args}
     ]
     graph, reaching = anatomy.flow(function), anatomy.reaching(function)
+    grown = [one for one in anatomy.transcript.stored(function) if one.slot is not None and one.node is not tried]
     for call in later:
         goals = anatomy.points(function, [call])
         read = {node.value for arg in call.args for node in walk_scope(arg.value) if isinstance(node, cst.Name)}
         renewed = {d.point for d in reaching.definitions if d.name in read and not _counts(d)}
+        parts = [part for arg in call.args for part in walk_scope(arg.value) if isinstance(part, cst.BaseExpression)]
+        sent = {anatomy.facts.slots.of(part) for part in parts}
+        renewed.update(anatomy.points(function, [one.node for one in grown if one.slot in sent]))
         if graph.reaches(graph.at(handler), set(goals), renewed, exceptions=False):
             return call
     return None

@@ -111,14 +111,15 @@ where the turn may fail and the old one goes on.
 For a turn that a function runs, itself or in another one: it asks, runs tools, and asks again, and what comes of it is
 in nothing that lasts. So does the agent of a library that was given tools (LangChain, LangGraph, Pydantic AI, the
 Agents SDK), as long as no session or thread of the library keeps the turn. What lasts (a store, a table, a list that
-lives on) is told behind it of what it gives, or puts into what it is handed. Reported is an error of a later request
-that leaves the run and comes to the end past that, or in a loop to the next turn, which loads the talk again or begins
-it with its question; in a generator a `yield` before it, also one of the run that is handed out (`yield from`); and a
-call before it that is awaited and sends the answer, whose error leaves the function. A handler that tells what lasts of
-something else alone (an excuse, what another model says) keeps nothing of the tools; nor does one place for all ways
-that is told what the run was sent, where an error has left that as it was (`talk = run(talk)`). Silent: the run itself
-puts something of the talk into what lasts (what its tools keep is another matter), or takes the errors of its requests;
-each piece is told as it comes. A test for the last word that the run yields counts as its end.
+lives on, or one that a loop hands to the run in each turn) is told behind it of what it gives, or puts into what it is
+handed. Reported is an error of a later request that leaves the run and comes to the end past that, or in a loop to the
+next turn, which loads the talk again or begins it with its question; in a generator a `yield` before it, also one of
+the run that is handed out (`yield from`); and a call before it that is awaited and sends the answer, whose error leaves
+the function. A handler that tells what lasts of something else alone (an excuse, what another model says) keeps nothing
+of the tools; nor does one place for all ways that is told what the run was sent, where an error has left that as it was
+(`talk = run(talk)`). Silent: the run itself puts something of the talk into what lasts (what its tools keep is another
+matter), or takes the errors of its requests; each piece is told as it comes. A test for the last word that the run
+yields counts as its end.
 
 For a turn that is taken back: a handler takes the error of a request behind a tool's run, and cuts the list at a length
 that was taken before, or puts a copy in its place that was made before. Silent: something but the error is put there

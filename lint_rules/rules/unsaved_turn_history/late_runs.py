@@ -20,7 +20,7 @@ from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
-from lint_rules.anatomy.values.slots import Slot, whole_of
+from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import fails_to
 from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
@@ -99,12 +99,14 @@ class _Search:
         around = self.anatomy.points(function, [*wanted, *given_back])
         barred = {*self.anatomy.points(function, tells), *around}
         next_turn = self.anatomy.points(function, [*begins, *self._loads(function, run)])
-        ends = {again.graph.raises, again.graph.exit, *next_turn}
+        put = {one.slot for one in self.anatomy.transcript.stored(function) if one.node in told}
+        own = {slot for slot in self._handed(function, run) & put if self.lasting.keeps(slot) is None}
+        renewed = [point for slot in own for point in again.bound(slot, grown=False)]
+        ends = {*next_turn} - {*renewed} if own else {again.graph.raises, again.graph.exit, *next_turn}
         taken = set() if elsewhere or self.anatomy.turns.escapes(run) else {again.graph.raises}
         fails = bool(told) and (self.late.fails(run) or not elsewhere)
-        kept = (
-            {*self.anatomy.points(function, self._telling_results(function, run, tells)), *around} if fails else set()
-        )
+        telling = self._telling_results(function, run, tells) if fails else ()
+        kept = {*self.anatomy.points(function, telling), *around, *renewed}
         if fails and fails_to(again, self.late.points(again, run), ends - taken, kept):
             yield LateRun(run, told[-1], "error" if elsewhere else "request", run)
             return
@@ -214,9 +216,9 @@ class _Search:
         names = self.places.derived(function, run)
         kept = (turn for turn in self.anatomy.stored_turns.of(function) if turn.ask is run and turn.load is not None)
         found: list[cst.CSTNode] = [save for turn in kept for save in turn.saves]
-        for one in self.anatomy.transcript.stored(function):
-            lasts = one.slot is not None and one.kind in _PUT and self.lasting.keeps(one.slot) is not None
-            found += [one.node] if lasts and mentions(names, one.node) else []
+        stored = [one for one in self.anatomy.transcript.stored(function) if one.kind in _PUT]
+        put = [(one.node, one.slot) for one in stored if one.slot is not None and mentions(names, one.node)]
+        found += [node for node, slot in put if self.lasting.keeps(slot) is not None]
         for call in function.nodes_of(cst.Call):
             store = (
                 store_of(self.anatomy, call, function) if holds([arg.value for arg in call.args], run, names) else None
@@ -224,8 +226,16 @@ class _Search:
             found += [call] if store is not None and store.grows else []
         for node in function.nodes_of(cst.Assign):
             found += [node] if mentions(names, node.value) and self._puts_back(function, node, run) else []
+        own = self._handed(function, run) - self.late.kept(run) if put and not found else ()
+        found += [node for node, slot in put if slot in own]
         inner = {part for node in found for part in walk(node) if part is not node}
         return [node for node in dict.fromkeys(found) if node not in inner and self._is_behind(node, run)]
+
+    def _handed(self, function: Scope, run: cst.Call) -> set[Slot]:
+        """The lists of its own that a function hands to a run in each turn of a loop."""
+        loops = self.anatomy.module.loop_around(run, own=True) is not None and self.late.runs_tools(run)
+        slots = {self.anatomy.facts.slots.of(arg.value) for arg in run.args if loops}
+        return {slot for slot in slots if slot is not None and root_object(slot)[:2] == ("var", function)}
 
     def _puts_back(self, function: Scope, node: cst.Assign, run: cst.Call) -> bool:
         """`talks[key] = messages`: whether something takes the place of what a run was given."""
