@@ -178,6 +178,8 @@ def _anatomy(
         above: Bases = bases_elsewhere(anatomy)
         places = [module.path, *dict.fromkeys(path for path, _ in above)]
         importing = dict(each for path in places for each in direct_importers(path, project, tells))
+        for path in places:  # who has an object by way of another one's does not import its file
+            importing.update(importers_of(path, project, speaks))
         told = _summaries(name, importing.items(), options, project, read, summary)
         return [own for said in told for each in said for own in arriving(each, anatomy, above)]
 
@@ -202,8 +204,11 @@ def _anatomy(
         written = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(text.encode()))
         return not around() or any(map(written.search, around()))
 
+    def speaks(text: bytes) -> bool:
+        return mentions.agent(text, options.vocabulary)
+
     def in_messages() -> list[Said]:
-        return arrived("said", said_by, lambda text: mentions.agent(text, options.vocabulary))
+        return arrived("said", said_by, speaks)
 
     def in_common(name: str) -> list[Placed]:
         if project is None:

@@ -14,7 +14,7 @@ from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
-from lint_rules.anatomy.values.slots import Slot, is_method, root_object
+from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.syntax import expressions as ex
@@ -204,7 +204,7 @@ class OpenEnds:
         if kind in {"attr", "outside"} or self.keeper(slot) is not None:
             return True
         if kind in {"member", "item"}:
-            return self.outlives(slot[1], function, depth, surely=surely)
+            return _is_one_of_many(slot) or self.outlives(slot[1], function, depth, surely=surely)
         if kind == "return":
             return self.anatomy.aliases.lasts(slot)
         if kind != "var":
@@ -296,6 +296,11 @@ class OpenEnds:
                 return not any(place is not None and module.inside(place, loop) for place in places)
         return False
 
+
+
+def _is_one_of_many(slot: Slot) -> bool:
+    """`bot.talks[key]`, of an object that a caller has: for one run alone there would be one."""
+    return slot[0] == "item" and slot[1][0] == "member" and is_parameter(root_object(slot))
 
 def _is_mark(value: cst.BaseExpression) -> bool:
     """`True`, `None`, `0`, `len(h)`."""

@@ -89,7 +89,7 @@ def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundC
 
 def _given_classes(anatomy: Anatomy, call: cst.Call, asking: bool) -> Sequence[FoundClass]:
     """The classes of what a function of another file gives back, by a call of it."""
-    given = _giver(anatomy, call)
+    given = run_elsewhere(anatomy, call)
     if given is None:
         return _NO_CLASSES
     there, place = given[0], ("return", given[1])
@@ -218,27 +218,6 @@ def _held_elsewhere(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, Slo
             yield there, there.facts.slots.attribute(cls, slot[2])
     elif slot[0] == "item":
         yield from ((there, ("item", place)) for there, place in _held_elsewhere(anatomy, slot[1]))
-
-
-@kept
-def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
-    """The function of another file that a call runs."""
-    if anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def") is not None:
-        return anatomy.imported_function(ex.dotted(call.func) or "")
-    base, name = ex.receiver(call), ex.called_name(call)
-    slot = anatomy.facts.slots.of(base)
-    if slot is None or anatomy.facts.slots.callee(call) is not None:
-        return None
-    made = anatomy.defined_elsewhere(_global_name(anatomy, slot), "")
-    itself = anatomy.defined_elsewhere(ex.dotted(base) or "", "class") if base is not None else None
-    near = [itself, *(anatomy.defined_elsewhere(cls, "class") for cls in class_names(anatomy, slot))]
-    known = [found[0] for found in (made, *near) if found is not None]
-    if not any(each.defines("def", name) for each in known):
-        return None
-    own = anatomy.imported_class(ex.dotted(base) or "") if itself is not None and base is not None else None
-    classes = [own] if own is not None else _classes_of(anatomy, (slot, False))
-    methods = (method_of(there, cls, name) for there, cls in classes)
-    return next((found for found in methods if found is not None), None)
 
 
 def body(anatomy: Anatomy, call: cst.CSTNode | None, *, asking: bool = False) -> tuple[Anatomy, Scope] | None:
@@ -383,7 +362,7 @@ def given_elsewhere(anatomy: Anatomy, node: cst.BaseExpression) -> Slot | None:
     `node` is such a call, or names the function that a framework is told to call.
     """
     call = node if isinstance(node, cst.Call) else None
-    found = _giver(anatomy, call) if call is not None else anatomy.imported_function(ex.dotted(node) or "")
+    found = run_elsewhere(anatomy, call) if call is not None else anatomy.imported_function(ex.dotted(node) or "")
     if found is None:
         return None
     there, function = found

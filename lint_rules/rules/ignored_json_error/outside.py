@@ -141,13 +141,14 @@ def is_kept_by_package(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 
 
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether the text is taken from a reply that has just come: the message in it, pieces of a stream, its envelope.
+    """Whether the text is taken from a reply that has just come: of a request, the message in it, pieces of a stream.
 
     What is a message as well may be one that was stored long ago.
     """
     facts, text = anatomy.facts, call.args[0].value
     way = [*_way_back(anatomy, text)]
-    if any(facts.is_pieced(made) for made in (text, *(source for _, source in way if source is not None))):
+    came_from = [text, *(ex.inner(source) for _, source in way if source is not None)]
+    if any(facts.is_pieced(made) or made in facts.calls for made in came_from):
         return True
     found = [slot for slot, _ in way if Kind.REPLY in facts.of(slot)]
     shown = (fact for slot in found for fact in facts.shown(slot, Kind.REPLY))
