@@ -8,6 +8,7 @@ from __future__ import annotations
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
@@ -54,12 +55,17 @@ def _is_made_empty(anatomy: Anatomy, call: cst.Call) -> bool:
         source = handed[0] if handed else base
         return source is not None and is_begun_anew(anatomy, source)
     is_class = anatomy.module.full_name(call.func).startswith("collections.")
-    if anatomy.facts.slots.constructed(call) is not None:
-        return all(_is_key(anatomy, arg.value) for arg in call.args)
+    if made_class(anatomy, call) is not None:
+        return all(_says_nothing(anatomy, arg.value) for arg in call.args)
     return is_class and not handed
 
 
-def _is_key(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """Whether a value is what a function is handed to tell which of many it is about: `Talk(guest=guest)`."""
+def _says_nothing(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value is empty, the time or so (`now()`), or what a function is handed to tell which of many it is
+    about: `Talk(guest=guest, lines=[])`.
+    """
+    if isinstance(value, cst.Call) and not value.args and anatomy.storage.run(value) is None:
+        return (ex.dotted(value.func) or "").partition(".")[0] in anatomy.module.imports.full
     slot = anatomy.facts.slots.of_name(value)
-    return slot is not None and is_parameter(slot) and not anatomy.facts.assigned(slot) and not anatomy.facts.of(slot)
+    is_key = slot is not None and is_parameter(slot) and not anatomy.facts.assigned(slot)
+    return (is_key and not anatomy.facts.of(slot)) or is_begun_anew(anatomy, value)
