@@ -177,8 +177,11 @@ _SAYS = {
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
+    saved = set()  # the list may be told of where it is put together, and where it is sent
     for double in doubles(anatomy):
-        yield _draft(anatomy, double)
+        if double.how is not How.SAVED or double.other not in saved:
+            saved.add(double.other)
+            yield _draft(anatomy, double)
 
 
 def _draft(anatomy: Anatomy, double: Double) -> Draft:

@@ -72,7 +72,8 @@ def _put_at(anatomy: Anatomy, function: Scope, call: cst.Call, derived: set[str]
 
     A list, a dict or a file of the program only where something is put into it.
     """
-    yield from _named(anatomy, function, [call], derived)
+    into = ex.receiver(call) if anatomy.keeps(call) else None  # which holds it only from here on
+    yield from _named(anatomy, function, [call], derived - (names_in(into) if into is not None else set()))
     yield Touched(inside=frozenset(named_in(anatomy, call)))
     if anatomy.keeps(call):
         parts = (part for node in _behind(anatomy, function, [call], derived) for part in walk(node))
