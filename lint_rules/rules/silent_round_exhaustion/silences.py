@@ -166,11 +166,17 @@ class _Way:
         if not all(self.leftovers.of(part) is not None for part in chosen):
             chosen = [value]  # another text for want of one makes another form
         forms = {"_"} if is_blank else {*map(_form, chosen)}
+        named = {"_"} if is_blank else {_form(self._made(part)) for part in chosen}
         for other in self.loop.function.nodes_of(cst.Return) if isinstance(end, cst.Return) else ():
             if other is not end and other.value is not None and self.module.inside(other, self.loop.node):
-                if _form(other.value) in forms and self.leftovers.says(other.value):
-                    return other
+                for given, alike in ((other.value, forms), (self._made(other.value), named)):
+                    if _form(given) in alike and self.leftovers.says(given):
+                        return other
         return None
+
+    def _made(self, value: cst.BaseExpression) -> cst.BaseExpression:
+        """What a name stands for that is handed out: `result = {"text": text}`, `return result`."""
+        return (self.anatomy.assigned(value) if isinstance(value, cst.Name) else None) or value
 
     def _is_asked_for_by_callers(self) -> bool:
         """Whether a caller of this file does something else where it is given nothing."""
@@ -328,9 +334,10 @@ class _Way:
         return any(self._tells(node) for node in _nodes(point) if not (binds and self._only_shapes(node)))
 
     def _only_shapes(self, node: cst.CSTNode) -> bool:
-        """What makes a text of what there is, or stands in for nothing: `"\\n".join(said) if said else "Done."`."""
+        """What makes a text of what there is, names it, or stands in for nothing: `"\\n".join(said) if said else "Done."`."""
         parent = self.module.parent[node]
-        return isinstance(node, cst.Call) or isinstance(parent, (cst.IfExp, cst.BooleanOperation, cst.Attribute))
+        shapes = isinstance(parent, (cst.IfExp, cst.BooleanOperation, cst.Attribute))
+        return shapes or isinstance(node, cst.Call) or (isinstance(parent, cst.DictElement) and parent.key is node)
 
     def _tells(self, node: cst.CSTNode) -> bool:
         """A call or a text that only rounds come to that are used up: a warning, a message, a note that is kept."""
