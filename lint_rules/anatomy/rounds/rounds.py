@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 import libcst as cst
@@ -102,21 +102,36 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
            and not _made_within(w.slot, node, graph) for w in writes.by_function[function]):  # fmt: skip
         return True
     return isinstance(node, cst.While) and (
-        any(_stores(call, node, graph, writes) or _goes_back(call, calls, node, graph) for call in calls)
+        any(_stores(call, node, graph, writes) or _goes_back(call, calls, node, graph, writes) for call in calls)
         or _comes_back_changed(node, function, graph)
     )
 
 
-def _goes_back(call: cst.Call, calls: list[cst.Call], node: cst.While, graph: CallGraph) -> bool:
-    """`talk.add(reply)`, where the loop asks with `talk.lines` or `talk.lines()`, whoever defines its class."""
+def _goes_back(call: cst.Call, calls: list[cst.Call], node: cst.While, graph: CallGraph, writes: Writes) -> bool:
+    """`talk.add(reply)`, where the loop asks with `talk.lines` or `talk.lines()`, whoever defines its class.
+
+    Also with what is made of the reply, and where a function of the file that the loop asks by reads that.
+    """
     facts, base = graph.facts, ex.receiver(call)
     slot = facts.slots.of(base) if base is not None and facts.module.is_statement(call) else None
     if slot is None or _made_within(slot, node, graph) or is_logging(call):
         return False
-    if not any(_MESSAGES & facts.kinds(arg.value).keys() for arg in call.args):
+    parts = (part for arg in call.args for part in walk(arg.value) if isinstance(part, cst.BaseExpression))
+    if not any(_MESSAGES & facts.kinds(part).keys() for part in parts):
         return False
-    sent = (part for asking in calls if graph.asks(asking) for arg in asking.args for part in walk(arg.value))
+    sent = (
+        part for asking in calls if graph.asks(asking) for value in _sent(asking, graph, writes) for part in walk(value)
+    )
     return any(isinstance(part, cst.Attribute) and facts.slots.of(part.value) == slot for part in sent)
+
+
+def _sent(asking: cst.Call, graph: CallGraph, writes: Writes) -> Iterator[cst.CSTNode]:
+    """What a call asks with; what functions of the file that it runs ask with, and put into histories."""
+    yield from asking.args
+    callee = graph.facts.slots.callee(asking)
+    for function in graph.reachable(callee) if callee is not None else ():
+        yield from (arg for inner in function.nodes_of(cst.Call) if graph.asks(inner) for arg in inner.args)
+        yield from (write.value for write in writes.by_function[function] if write.value is not None)
 
 
 def _comes_back_changed(node: cst.While, function: Scope, graph: CallGraph) -> bool:
