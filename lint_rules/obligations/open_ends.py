@@ -12,6 +12,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
+from lint_rules.anatomy.messages.classes import given_elsewhere
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
@@ -249,6 +250,8 @@ class OpenEnds:
             if isinstance(part, cst.Call) and ex.called_name(part) in {"get", "setdefault"}:
                 return True
             inside = self.anatomy.facts.slots.of(part)
+            if inside is not None and inside[0] == "call" and inside[1] is part:
+                inside = given_elsewhere(self.anatomy, part)
             if inside is not None and depth < _DEEPEST and inside[0] != "call":
                 if self.outlives(inside, owner, depth + 1):
                     return True
@@ -297,10 +300,10 @@ class OpenEnds:
         return False
 
 
-
 def _is_one_of_many(slot: Slot) -> bool:
     """`bot.talks[key]`, of an object that a caller has: for one run alone there would be one."""
     return slot[0] == "item" and slot[1][0] == "member" and is_parameter(root_object(slot))
+
 
 def _is_mark(value: cst.BaseExpression) -> bool:
     """`True`, `None`, `0`, `len(h)`."""

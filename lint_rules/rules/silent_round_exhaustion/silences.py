@@ -165,13 +165,12 @@ class _Way:
         chosen = [*ex.alternatives(value)]
         if not all(self.leftovers.of(part) is not None for part in chosen):
             chosen = [value]  # another text for want of one makes another form
-        forms = {"_"} if is_blank else {*map(_form, chosen)}
-        named = {"_"} if is_blank else {_form(self._made(part)) for part in chosen}
+        forms = {"_"} if is_blank else {_form(self._made(part)) for part in chosen}
         for other in self.loop.function.nodes_of(cst.Return) if isinstance(end, cst.Return) else ():
             if other is not end and other.value is not None and self.module.inside(other, self.loop.node):
-                for given, alike in ((other.value, forms), (self._made(other.value), named)):
-                    if _form(given) in alike and self.leftovers.says(given):
-                        return other
+                given = self._made(other.value)
+                if _form(given) in forms and self.leftovers.says(given):
+                    return other
         return None
 
     def _made(self, value: cst.BaseExpression) -> cst.BaseExpression:
