@@ -61,12 +61,13 @@ def _is_made_empty(anatomy: Anatomy, call: cst.Call) -> bool:
 
 
 def _says_nothing(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """Whether a value is empty, a constant, the time or so (`now()`), or what a function is handed to tell which of many it is
-    about: `Talk(guest=guest, lines=[])`.
+    """Whether a value is empty, a constant, the time or so (`now()`), or tells which of many it is about.
+
+    `Talk(guest=guest, lines=[])`, where a function is handed `guest`.
     """
     if isinstance(value, cst.Call) and not value.args and anatomy.storage.run(value) is None:
         return (ex.dotted(value.func) or "").partition(".")[0] in anatomy.module.imports.full
     slot = anatomy.facts.slots.of_name(value)
-    is_key = slot is not None and is_parameter(slot) and not anatomy.facts.assigned(slot)
-    is_constant = isinstance(value, (cst.SimpleString, cst.BaseNumber))
-    return is_constant or (is_key and not anatomy.facts.of(slot)) or is_begun_anew(anatomy, value)
+    if slot is not None and is_parameter(slot):
+        return not anatomy.facts.assigned(slot) and not anatomy.facts.of(slot)
+    return isinstance(value, (cst.SimpleString, cst.BaseNumber)) or is_begun_anew(anatomy, value)

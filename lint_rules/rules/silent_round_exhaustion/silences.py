@@ -333,7 +333,7 @@ class _Way:
         return any(self._tells(node) for node in _nodes(point) if not (binds and self._only_shapes(node)))
 
     def _only_shapes(self, node: cst.CSTNode) -> bool:
-        """What makes a text of what there is, names it, or stands in for nothing: `"\\n".join(said) if said else "Done."`."""
+        """What makes a text of what there is, is its key, or stands in: `"\\n".join(said) if said else "Done."`."""
         parent = self.module.parent[node]
         shapes = isinstance(parent, (cst.IfExp, cst.BooleanOperation, cst.Attribute))
         return shapes or isinstance(node, cst.Call) or (isinstance(parent, cst.DictElement) and parent.key is node)
