@@ -70,10 +70,11 @@ while something is too large, a loop that takes the newest until there is no mor
 (`deque(maxlen=n)`). What is left is stored as the history, sent to a model, or returned. The list may hold tool
 results: they are stored in it, in this file, in one that it imports, by what this file hands to the methods of an
 object that keeps it, by a caller that hands on the object whose list it is, by another name for the same part of what
-lasts, or by a method that is handed on together with `tools=`; a file that imports this one, or has its object by way of
-another one, hands such a list to the function that cuts, puts such messages (or says their role) into the object that
-keeps the list, or hands over itself, with a list that has them; the file asks of its messages, or of those of a part of it, whether they belong to a tool
-call, unless it makes them all itself; all of it is what a run gives of an agent that has tools, or answers by one
+lasts, or by a method that is handed on together with `tools=`; a file that imports this one, or has its object by way
+of another one, hands such a list to the function that cuts, puts such messages (or says their role) into the object
+that keeps the list, or hands over itself, with a list that has them; the file asks of its messages, or of those of a
+part of it, whether they belong to a tool call, unless it makes them all itself; all of it is what a run gives of an
+agent that has tools, or answers by one
 (`result.all_messages()`, Pydantic AI; `to_input_list()`, Agents SDK); or (for a history that is stored again) its
 elements are of a class that has a field for tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and LangChain
 are known. The rule is silent where somebody looks at what the messages are: the cut is moved to a user message in the
