@@ -48,13 +48,15 @@ class Chat:
             self.messages.append(message)
 ```
 
-## How it decides A lock that guards the history in one place says that the program means to be concurrent: writes in
-other places that do not hold it are reported, also when the same method is called once inside and once outside the
-lock. Without any lock, two concurrent starts (threads, tasks, timers, executors, request handlers) or one that overlaps
-with itself must reach the write, on an object that they share, and the write must be able to do harm: a rebind, or a
-turn with tool messages; or, between threads, take the last message away, which may be another's. A history that is
-read, then rewritten after an `await` or a model call from what was read, is reported when somebody else can write
-meanwhile: not where the model is asked by what holds the event loop. A parameter reads it that is handed it
+## How it decides
+A lock that guards the history in one place says that the program means to be concurrent: writes in other places that do
+not hold it are reported, also when the same method is called once inside and once outside the lock. Without any lock,
+two concurrent starts (threads, tasks, timers, executors, request handlers) or one that overlaps with itself must reach
+the write, on an object that they share, and the write must be able to do harm: a rebind, or a turn with tool messages,
+unless on the event loop nobody else runs between the calls and their results (what is awaited there never waits), or
+each run begins the history anew (AGL104); or, between threads, take the last message away, which may be another's. A
+history that is read, then rewritten after an `await` or a model call from what was read, is reported when somebody else
+can write meanwhile: not where the model is asked by what holds the event loop. A parameter reads it that is handed it
 (`shorten(key, talks[key])`). In a thread they can at any time, so that a rewrite by the methods of an object
 (`log.replace(kept)` of what `log.all()` gave) needs no wait to be one. So is one that is emptied when the model has
 been asked about it, and its answer was not put there: a digest. So is a mark of how far the history was read, if it is
