@@ -47,9 +47,10 @@ def _goes_on(
     anatomy: Anatomy, call: cst.Call, handling: Handling, target: cst.BaseExpression, instead: cst.BaseExpression
 ) -> bool:
     """Whether what a handler puts into a place is handed on: a name behind it, where no test tells it from what was
-    parsed; a part of something goes where that goes."""
+    parsed; a part of something goes where that goes, but for the messages of a past that is rendered."""
     if not isinstance(target, cst.Name):
-        return True
+        around = (outer.iter for outer in anatomy.module.ancestors(call) if isinstance(outer, cst.For))
+        return not any(map(anatomy.is_history, around))
     function = anatomy.module.scope_of[call].function
     uses = uses_after(anatomy.module, target.value, handling.guard, function.node)
     if any(is_tested(anatomy.module, use, instead) for use in uses):

@@ -171,10 +171,11 @@ def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, wri
 
 def _goes_on_to_results(races: Races, history: SharedHistory, started: list[Start]) -> bool:
     """Whether nobody else runs on the event loop between the calls that are stored and their results."""
-    if not all(start.on_loop for start in started):
-        return False
     anatomy, told = races.anatomy, set[bool]()
+    reached = [anatomy.unguarded.reach(start.function, start) for start in started]
     for function in {write.function for write in history.writes}:
+        if not all(start.on_loop for start in started) or any(reach.get(function, False) for reach in reached):
+            return False
         stored = anatomy.transcript.stored(function)
         messages = [each for each in stored if each.slot is not None and anatomy.aliases.of(each.slot) == history.slot]
         calls = anatomy.points(
