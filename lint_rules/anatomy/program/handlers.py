@@ -73,10 +73,10 @@ def is_neutral(value: cst.BaseExpression | None) -> bool:
     return isinstance(value, cst.Call) and ex.dotted(value.func) in {"dict", "list", "set", "str"} and not value.args
 
 
-def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> Handling:
+def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler, *, unread: bool = False) -> Handling:
     """How `handler` ends; where it raises only under a condition, how it ends without.
 
-    A value that anything but a log gets to see counts as telling.
+    A value that anything but a log gets to see counts as telling; `unread`: not what it returns, which nobody takes.
     """
     neutral: cst.BaseExpression | None = None
     target: cst.BaseExpression | None = None
@@ -89,9 +89,9 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> 
         if isinstance(node, cst.Raise):
             return Handling(guard, handler, Ending.RERAISES if _is_generic(node.exc, handler) else Ending.RAISES)
         if isinstance(node, cst.Return):
-            if not is_neutral(node.value):
+            if not (is_neutral(node.value) or unread):
                 return Handling(guard, handler, Ending.TELLS)
-            if node.value is not None:
+            if node.value is not None and not unread:
                 neutral, found_neutral = node.value, True
         elif isinstance(node, (cst.Assign, cst.AnnAssign)):
             if not is_neutral(node.value) or node.value is None:

@@ -33,10 +33,9 @@ def as_made(anatomy: Anatomy, place: cst.BaseExpression, before: cst.CSTNode) ->
 
 
 def _runs_when_made(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a method is run by nobody but what makes its object, as far as the project shows."""
-    sites = anatomy.calls.sites[function]
-    runs = bool(sites) and all(site.caller.name in _MAKERS and site.caller.owner is function.owner for site in sites)
-    return function.name in _MAKERS or (runs and not any(each.owner == function.qualname for each in anatomy.handed))
+    """Whether a method is run by what makes its object, at first."""
+    makers = (site.caller for site in anatomy.calls.sites[function])
+    return function.name in _MAKERS or any(m.name in _MAKERS and m.owner is function.owner for m in makers)
 
 
 def _first_value(there: Anatomy, cls: Scope, name: str) -> cst.BaseExpression | None:

@@ -100,7 +100,9 @@ def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transf
     anatomy = storing.anatomy
     if transfer.way == "load" and (_is_looked_over(anatomy, transfer) or _is_only_asked(anatomy, transfer)):
         return None
-    handling = handlers.handle(anatomy.module, guard, handler)
+    sites = anatomy.calls.sites[anatomy.module.scope_of[guard].function]
+    unread = any(anatomy.module.is_statement(site.node) for site in sites)
+    handling = handlers.handle(anatomy.module, guard, handler, unread=unread)
     emptied = transfer.way == "load" and not _is_set_aside(anatomy, guard, handler)
     for target, value in _emptied(anatomy, handling) if emptied else ():
         over = _written_over(anatomy, target, guard) or _saved_again(anatomy, guard)
