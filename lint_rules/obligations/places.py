@@ -192,10 +192,10 @@ class Places:
         if message.role in _SPEAKING and content is not None and self._is_here(content):
             made = self.again.parts(value) if isinstance(value, cst.Name) and value is not content else set[Slot]()
             content = text_of(content)
-            for origin, same in self._origins(content):
+            for origin, same in self.origins(content):
                 found[message.role, ex.source(origin, 400)] = Same(same.slots | made, same.names)
         elif value is not None and ex.reads_place(ex.inner(value)) and self._stays_as_it_is(stored, value):
-            for origin, same in self._origins(value):
+            for origin, same in self.origins(value):
                 written = ex.source(origin, 400)
                 found["", written] = same
                 if self.facts.is_kind(origin, Kind.REPLY):
@@ -221,7 +221,7 @@ class Places:
         pair = ex.member(value)
         return stored.kind != "extend" or (pair is not None and self.facts.is_kind(pair[0], Kind.REPLY))
 
-    def _origins(self, value: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Same]]:
+    def origins(self, value: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Same]]:
         """A value, and what the names that it goes by were bound to."""
         stack: list[tuple[cst.BaseExpression, frozenset[Slot]]] = [(value, frozenset())]
         for _ in range(_MOST_ORIGINS):
@@ -233,9 +233,18 @@ class Places:
             slots = frozenset(self.again.parts(here))
             if any(self._varies(slot) for slot in slots):
                 yield here, Same(slots, names)
+            if (whole := self._content_of(here)) is not None:
+                stack.append((whole, names | slots))
             if isinstance(here, cst.Name):
                 given = (d.value for d in self.anatomy.definitions(here) if d.kind == "assign")
                 stack += [(v, names | slots) for v in given if v is not None and isinstance(untrimmed(v), _READ)]
+
+    def _content_of(self, text: cst.BaseExpression) -> cst.BaseExpression | None:
+        """`reply.content` of `reply.content[0].text`: who stores the words stores what has them."""
+        block, name = ex.member(text) or (text, "")
+        whole = block.value if isinstance(block, cst.Subscript) and ex.integer(ex.index(block)) == 0 else None
+        owner = ex.member(whole) if whole is not None and name == "text" else None
+        return whole if owner is not None and self.facts.is_kind(owner[0], Kind.REPLY) else None
 
 
 def untrimmed(value: cst.BaseExpression) -> cst.BaseExpression:

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.passing import parameter_path, passed_arguments, resolved
 from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.copies import Path, path_of
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
@@ -282,32 +284,49 @@ def _is_in(message: cst.CSTNode, arg: cst.Arg) -> bool:
 
 
 def _returned(places: Places, stored: Stored) -> Iterator[Double]:
-    """`reply = places.ask(history)` has stored the reply already, and the caller stores it once more."""
+    """`reply = ask(history)` has stored the reply already, and the caller stores it once more."""
     if stored.message is None or stored.write is None or stored.write.node is not stored.node:
         return
     for part in (places.value(stored), stored.message.content):
         call, at = (made_by(places.anatomy, part) if part is not None else None) or (None, None)
-        for first in places.anatomy.transcript.at(call) if call is not None and at is None else ():
-            if first.slot == stored.slot and first.node is call and _gives_back(places.anatomy, first, call):
-                if places.again.follows(call, stored.node, places.again.unstored(stored.slot)):
-                    yield Double(How.RETURNED, stored, call)
-                    return
+        if call is not None and at is None and _gives_back(places.anatomy, call, stored):
+            if places.again.follows(call, stored.node, places.again.unstored(stored.slot)):
+                yield Double(How.RETURNED, stored, call)
+                return
 
 
-def _gives_back(anatomy: Anatomy, first: Stored, call: cst.Call) -> bool:
-    """Whether the function that `call` runs always returns the very message, or text, that it has stored."""
-    callee = anatomy.facts.slots.callee(call)
-    write = first.write
-    if callee is None or write is None or write.function is not callee or write.value is None:
+def _gives_back(anatomy: Anatomy, call: cst.Call, stored: Stored) -> bool:
+    """Whether the function that `call` runs returns a message, or its text, that it has stored in this list."""
+    there, callee = body(anatomy, call) or (None, None)
+    if there is None or callee is None or callee.kind != "function":
         return False
-    there = Again(anatomy, callee)
-    stored = {ex.source(write.value, 400), *(ex.source(v, 400) for v in _contents(write.value))}
-    returned = [n for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]
-    return bool(returned) and all(
-        ex.source(node.value, 400) in stored  # type: ignore[arg-type]
-        and there.follows(write.node, node, there.renewed(there.parts(write.value)))
-        and all(there.graph.dominates(a, b) for a in there.points(write.node) for b in there.points(node))
-        for node in returned
+    handed = {
+        slot
+        for slot, value in there.facts.slots.bindings(call, callee)
+        if stored.slot is not None and anatomy.facts.slots.of(value) == stored.slot
+    }
+    lists = handed | ({stored.slot} if there is anatomy else set())
+    returned = [n for n in callee.nodes_of(cst.Return) if n.value is not None and not handlers.is_neutral(n.value)]
+    own = [one for one in there.transcript.in_lists(callee) if one.slot in lists and one.write is not None]
+    own = [one for one in own if one.write is not None and one.write.node is one.node] if returned else []
+    inside = Places(there, callee) if own else None
+    return inside is not None and any(_gives(inside, one, node) for one in own for node in returned)
+
+
+def _gives(inside: Places, first: Stored, node: cst.Return) -> bool:
+    """Whether a function returns here what it has stored at a place before, on every way."""
+    again, value = inside.again, node.value
+    if first.write is None or first.write.value is None or value is None:
+        return False
+    said = {said for _, said in inside.identities(first)} | {ex.source(first.write.value, 400)}
+    given = {ex.source(origin, 400) for origin, _ in inside.origins(value)}
+    block, name = ex.member(value) or (value, "")  # `block.text` of `for block in reply.content`
+    slot = inside.facts.slots.of_name(block) if name == "text" else None
+    given |= {ex.source(each, 400) for each in inside.facts.gone_through(slot)} if slot is not None else set()
+    return (
+        not said.isdisjoint(given)
+        and again.follows(first.node, node, again.renewed(again.parts(first.write.value)))
+        and all(again.graph.dominates(a, b) for a in again.points(first.node) for b in again.points(node))
     )
 
 
@@ -350,8 +369,3 @@ def _appends_and_calls(anatomy: Anatomy, function: Scope, target: Path, callback
                 if again.follows(other, call, avoiding) or again.follows(call, other, avoiding):
                     return call
     return None
-
-
-def _contents(value: cst.BaseExpression) -> list[cst.BaseExpression]:
-    items = ex.dict_items(value)
-    return [items["content"]] if "content" in items else []
