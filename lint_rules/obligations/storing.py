@@ -343,13 +343,16 @@ class Storing:
         return "str" in named <= {"str", "None", "Optional"}
 
     def _is_one_message(self, function: Scope, call: cst.Call, names: set[str]) -> bool:
-        """Whether a function puts what a call gives into the content of a message, under one role that it says."""
+        """Whether a function puts what a call gives into a message, under one role, or another name, that it says."""
         roles = set()
         for display in function.nodes_of(cst.Dict):
             items = ex.dict_items(display)
             if {"role", "content"} <= items.keys() and holds([items["content"]], call, names):
                 roles.add(ex.text(items["role"]))
-        return len(roles) == 1 and None not in roles
+        made = (ex.made_of(value) for value in function.returned if isinstance(value, (cst.Dict, cst.Call)))
+        own = [parts.values() for parts in made if holds(parts.values(), call, names)]
+        named = bool(own) and all(any(ex.text(part) is not None for part in parts) for parts in own)
+        return named or (len(roles) == 1 and None not in roles)
 
     def _is_made_up(self, call: cst.Call) -> bool:
         """Whether the file itself fills what a call reads, and with constants: nobody has said that."""
