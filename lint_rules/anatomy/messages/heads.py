@@ -43,6 +43,8 @@ _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _FENCES = re.compile(r"</?\w[^>]*>|```\w*")
 _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
+_SNIPPET = 201
+"""Characters: what is cut to less is a snippet, where it is no whole result of a tool."""
 _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"})
 """Functions that give a length where they are handed, or look up, one."""
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
@@ -552,18 +554,21 @@ class Heads:
                 break
         return False
 
-    def matters(self, head: Head, content: cst.BaseExpression) -> bool:
+    def matters(self, head: Head, content: cst.BaseExpression, *, result: bool = True) -> bool:
         """Whether it is a text of some length that a program has got by itself, and cuts by itself.
 
         It is no label and no list, no error, nothing that a tool was given, nor as long as somebody wants it. `content`
-        is what the message says in which it is.
+        is what the message says in which it is; `result`: that is what a tool gives back.
         """
+        alone = result and not (head.each or self.module.in_handler(head.node))
         function = self.module.scope_of[head.calls[0]].function if head.calls else head.function
         given = {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
         values = self._values(head.text, head.calls)
         parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
-        if self._is_under(head, _LABEL) or any(not given.isdisjoint(_named(size)) for size in sizes):
+        if self._is_under(head, _LABEL if alone else _SNIPPET) or any(
+            not given.isdisjoint(_named(size)) for size in sizes
+        ):
             return False
         if self._is_error(head) or any(self._is_given(part, given, head.calls) for part in parts):
             return False
@@ -624,7 +629,9 @@ class Heads:
         """Whether a length is somebody's choice: no place in the text that has been looked for, in all of it."""
         size = ex.inner(size)
         if isinstance(size, cst.BinaryOperation):
-            return self._is_limit(size.left, depth) and self._is_limit(size.right, depth)
+            sides = size.left, size.right
+            lengths = all(isinstance(side, cst.Call) and ex.called_name(side) == "len" for side in sides)
+            return not lengths and all(self._is_limit(side, depth) for side in sides)  # `len(line) - len(line.strip())`
         if isinstance(size, cst.Call):
             chosen = size.args if ex.called_name(size) in {"min", "max"} else size.args[2:]  # `rfind(end, 0, most)`
             known = ex.called_name(size) in _BOUNDS or bool(chosen)

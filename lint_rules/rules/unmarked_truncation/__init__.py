@@ -53,10 +53,11 @@ other things), or words stand behind it only where it was cut, whatever they say
 too. Slices for logs and records of requests, titles (also where the model is asked for one, and may answer with a few
 tokens) and user interfaces are not reported; nor are lists (`results[:5]`), JSON text (AGL502), a hash or an id, what a
 decoder's error says, what the model itself has written to call the tool, also tidied up, and a part of a text that
-stands in the same message as a whole. Nor are fewer than 100 characters (where a result of a tool is stored, or a
-stored message shortened: where several texts are put together), the text of an error that was caught, a length that was
-asked for (of a function that a tool runs: where that hands on what the model has written), and a place that was looked
-for in the text.
+stands in the same message as a whole. Nor are fewer than 100 characters of what a tool gives back, and fewer than 201
+of anything else, of one of several texts, or where an error is handled (where a result of a tool is stored, or a stored
+message shortened: fewer than 100, of several texts); nor the text of an error that was caught, a length that was asked
+for (of a function that a tool runs: where that hands on what the model has written), and a place that was looked for in
+the text, or is told by another length of it.
 
 ## Known problems
 A text that is given back through more than two files is not seen. Of who imports a file nothing is known where only
@@ -103,7 +104,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             if heads.is_told_beside(head) or heads.is_of_call(head):
                 continue
             kept = text.tool is None and (text.answers or text.changed)
-            if heads.is_label(head) if kept else not heads.matters(head, text.content):
+            if heads.is_label(head) if kept else not heads.matters(head, text.content, result=text.tool is not None):
                 continue
             seen.add(head.node)
             yield _draft(anatomy, text, head)
