@@ -11,7 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls
-from lint_rules.anatomy.calls.told import GROWERS
+from lint_rules.anatomy.calls.told import GROWERS, REASONS
 from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.messages.messages import all_of
 from lint_rules.anatomy.messages.transcript import Stored
@@ -45,7 +45,7 @@ SHOWING = frozenset(
         "text", "caption", "chat_message", "send_text", "send_json", "followup", "edit_message_text", "tts",
     }
 )  # fmt: skip
-_ABOUT = frozenset({"status_code", "status", "reason", "headers", "usage", "id", "model", "url", "is_error"})
+_ABOUT = REASONS | {"status_code", "status", "reason", "headers", "usage", "id", "model", "url", "is_error"}
 _LOOPS = frozenset({cst.For, cst.While})
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
 _SEEKS = frozenset(
