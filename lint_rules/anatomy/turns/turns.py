@@ -40,6 +40,8 @@ from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk
 
+_OTHERS = frozenset({"system", "user"})
+"""The roles of what a model has not said."""
 MOST_REQUESTS = 8
 """A function with more has no turn that ends in one answer."""
 _MOST_NOTES = 3
@@ -114,7 +116,8 @@ class Turns:
                 tools = self._stores_results(function, history)
                 before, after = self._around(function, asks, grown)
                 whole = any(g.answered for g in self._foreign_growths(history) if g.write.node in grown)
-                loaded = not before and after and not whole and self._is_asked_with(function, history.slot, asks)
+                answers = after and not whole and any(map(self._may_be_answer, grown))
+                loaded = not before and answers and self._is_asked_with(function, history.slot, asks)
                 turns.append(
                     Turn(function, history.slot, asks, grown, tools, before or whole, after or whole, loaded=loaded)
                 )
@@ -124,12 +127,16 @@ class Turns:
         told = {ask for turn in found if turn.is_open for ask in turn.asks}
         return [*found, *(turn for turn in self._stored(function) if told.isdisjoint(turn.asks))]
 
+    def _may_be_answer(self, grown: cst.CSTNode) -> bool:
+        """Whether what is put into a history is not said to be a rule, or somebody's words."""
+        return not any(one.role in _OTHERS for one in self.anatomy.transcript.at(grown))
+
     def _is_answered_by(self, call: cst.Call) -> bool:
         """Whether what another file's model gives is put into a history that lasts, whatever it is asked with."""
         function = self.module.scope_of[call].function
         written = (w for history in self.races.histories for w in history.writes if w.function is function)
         grown = [write.node for write in written if write.node is not call and grows(self.anatomy, write)]
-        asks = bool(grown) and self._runs_asker(call)
+        asks = any(map(self._may_be_answer, grown)) and self._runs_asker(call)
         return asks and holds(grown, call, ReplyPlaces(self.anatomy).derived(function, call))
 
     def _stored(self, function: Scope) -> Iterator[Turn]:
