@@ -239,5 +239,5 @@ class Repeated:
 
 def retries(decorator: cst.BaseExpression) -> bool:
     """`@retry(...)`, `@tenacity.retry`, `@backoff.on_exception(...)`."""
-    name = (ex.dotted(ex.decorating(decorator)) or "").lower()
+    name = (ex.dotted(ex.uncalled(decorator)) or "").lower()
     return "retry" in name or name.startswith("backoff.") or name.rpartition(".")[2] == "on_exception"

@@ -186,9 +186,9 @@ def called_name(call: cst.Call) -> str:
     return func.value if type(func) is cst.Name else ""
 
 
-def decorating(decorator: cst.BaseExpression) -> cst.BaseExpression:
-    """What a decorator names: `@app.get`, and the same of `@app.get("/")`."""
-    return decorator.func if isinstance(decorator, cst.Call) else decorator
+def uncalled(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What is named, also where it is called: `app.get` of `@app.get` and of `@app.get("/")`."""
+    return node.func if isinstance(node, cst.Call) else node
 
 
 def owner(node: cst.BaseExpression) -> cst.BaseExpression:

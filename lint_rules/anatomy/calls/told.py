@@ -468,7 +468,7 @@ class ToldByReply:
 
     def _object_asked(self, test: cst.BaseExpression) -> Slot | None:
         """`reply` of `reply.wants_tools` and `reply.wants_tools()`."""
-        read = test.func if isinstance(test, cst.Call) else test
+        read = ex.uncalled(test)
         return self.anatomy.facts.slots.of(read.value) if isinstance(read, cst.Attribute) else None
 
     def _is_chosen(self, node: cst.BaseExpression) -> bool:

@@ -11,7 +11,8 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
-from lint_rules.anatomy.messages.sent import what_is_made
+from lint_rules.anatomy.messages.sent import handed_to, what_is_made
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import parts_given
@@ -25,6 +26,7 @@ from lint_rules.syntax.walk import walk
 
 _WRAPPERS = frozenset({"str", "repr", "strip", "rstrip", "lstrip", "decode", "replace", "lower", "expandtabs"})
 _LISTS = frozenset({cst.List, cst.ListComp, cst.Tuple, cst.GeneratorExp})
+_MAKERS = (cst.Dict, cst.Call, cst.List, cst.Tuple)
 _STRINGS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 _LISTERS = frozenset({"split", "splitlines", "list", "sorted", "findall", "items", "keys", "values"})
 _TEXTS = frozenset({"content", "output", "stderr", "stdout", "text"})
@@ -283,8 +285,8 @@ class Heads:
         if slot is None or slot in way.seen or way.depth > _DEEPEST:
             return
         way = way._replace(seen=way.seen | {slot}, calls=())
-        held = [each for made in what_is_made(self.anatomy, [base]).nodes for each in self._held(made)]
-        for key, value, told in [*((name, value, False) for value in self.facts.assigned(slot)), *held]:
+        held = (each for made in _made_as(self.anatomy, base) for each in self._held(made))
+        for key, value, told in (*((name, value, False) for value in self.facts.assigned(slot)), *held):
             if key == name:
                 yield from self._find(value, way.told(told)._replace(function=self.module.scope_of[value].function))
 
@@ -325,10 +327,8 @@ class Heads:
 
     def _handed(self, slot: Slot, way: _Way) -> Iterator[Head]:
         """What the callers of its function hand to a parameter."""
-        for site in self.anatomy.calls.sites.get(slot[1], ()):
-            caller = self.module.scope_of[site.node].function
-            for place, value in self.facts.slots.bindings(site.node, site.callee):
-                yield from self._find(value, way._replace(function=caller)) if place == slot else ()
+        for site, value in handed_to(self.anatomy, slot[1]).get(slot, ()):
+            yield from self._find(value, way._replace(function=self.module.scope_of[site.node].function))
 
     def _given(self, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
         """What the last call hands to a parameter."""
@@ -363,11 +363,10 @@ class Heads:
             function = self.module.scope_of[value].function
             calls = way.calls if function is way.function else ()
             yield from self._find(value, way.told(told)._replace(function=function, calls=calls))
-        for site in self.anatomy.calls.calls.get(way.function, ()) if way.depth <= _DEEPEST else ():
-            for place, value in self.facts.slots.bindings(site.node, site.callee):
-                if self.facts.slots.of(value) == slot and place != slot and site.node not in way.calls:
-                    there = way._replace(function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
-                    yield from self._added(place, there)
+        for site, place in _handed_on(self.anatomy, way.function).get(slot, ()) if way.depth <= _DEEPEST else ():
+            if place != slot and site.node not in way.calls:
+                there = way._replace(function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
+                yield from self._added(place, there)
 
     def _go_together(self, value: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether one run may come to both: not in two branches of a test."""
@@ -533,8 +532,9 @@ class Heads:
 
     def _texts_of(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """What a name stands for here, or in the file that it is imported from."""
-        found = self.anatomy.imported_value(ex.dotted(node) or "")
-        return self.facts.values_of(node) or (found[0].facts.assigned(found[1]) if found is not None else [])
+        here = self.facts.values_of(node)
+        found = self.anatomy.imported_value(ex.dotted(node) or "") if not here else None
+        return found[0].facts.assigned(found[1]) if found is not None else here
 
     def is_told_beside(self, head: Head) -> bool:
         """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
@@ -566,9 +566,9 @@ class Heads:
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
         values = self._values(head.text, head.calls)
         parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
-        if self._is_under(head, _LABEL if alone else _SNIPPET) or any(
-            not given.isdisjoint(_named(size)) for size in sizes
-        ):
+        if self._is_under(head, _LABEL if alone else _SNIPPET):
+            return False
+        if any(not given.isdisjoint(_named(size)) for size in sizes):
             return False
         if self._is_error(head) or any(self._is_given(part, given, head.calls) for part in parts):
             return False
@@ -726,6 +726,24 @@ def _made_of(anatomy: Anatomy, function: Scope) -> frozenset[Slot]:
     given = function.returned
     made = (slot for value in given for slot in heads.parameters(value, function))
     return frozenset(slot for slot in made if slot[1] is function)
+
+
+@kept
+def _made_as(anatomy: Anatomy, base: cst.BaseExpression) -> list[cst.CSTNode]:
+    """The displays and calls of the file that something is made by: many parts of one thing are read."""
+    return [made for made in what_is_made(anatomy, [base]).nodes if isinstance(made, _MAKERS)]
+
+
+@kept
+def _handed_on(anatomy: Anatomy, function: Scope) -> dict[Slot, list[tuple[CallSite, Slot]]]:
+    """What a function hands to others, with where it calls them, and the parameters that get it."""
+    found: dict[Slot, list[tuple[CallSite, Slot]]] = {}
+    for site in anatomy.calls.calls.get(function, ()):
+        for place, value in anatomy.facts.slots.bindings(site.node, site.callee):
+            slot = anatomy.facts.slots.of(value)
+            if slot is not None:
+                found.setdefault(slot, []).append((site, place))
+    return found
 
 
 @kept

@@ -204,8 +204,7 @@ class Messages:
             if is_within(callee, arguments):
                 return []
             inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
-            returned = [n.value for n in callee.nodes if type(n) is cst.Return and n.value is not None]
-            return [replace(m, node=node) for value in returned for m in self.of(value, inside, depth + 1)]
+            return [replace(m, node=node) for value in callee.returned for m in self.of(value, inside, depth + 1)]
         copied = [m for source in sources(node) for m in self.of(source, arguments, depth + 1)]
         return (
             copied

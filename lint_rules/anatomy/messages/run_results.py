@@ -56,8 +56,7 @@ class Agent:
         """`@agent.tool`."""
         slots = self.there.facts.slots
         for decorator in self.there.module.nodes_of(cst.Decorator):
-            above = decorator.decorator
-            func = above.func if isinstance(above, cst.Call) else above
+            func = ex.uncalled(decorator.decorator)
             if isinstance(func, cst.Attribute) and func.attr.value in names and slots.of(func.value) == self.holder:
                 yield decorator
 

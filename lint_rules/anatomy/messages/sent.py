@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.kinds import LLMCall
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
+from lint_rules.syntax.memo import kept
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 
@@ -55,8 +58,7 @@ def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst
         return [part.elt]
     if isinstance(part, cst.Call):
         callee = facts.slots.callee(part)
-        nodes = callee.nodes if callee is not None and callee.name != "__init__" else ()
-        return found + [n.value for n in nodes if isinstance(n, cst.Return) and n.value is not None]
+        return found + (callee.returned if callee is not None and callee.name != "__init__" else [])
     slot = facts.slots.of(part)
     if slot is None or slot in sent.slots or slot[0] in {"call", "return"}:
         return found
@@ -128,5 +130,14 @@ def as_callers_have_it(anatomy: Anatomy, slot: Slot) -> set[Slot]:
 
 def _handed(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:
     """What callers hand to a parameter, by whatever call or start runs its function."""
-    for site in anatomy.calls.sites.get(slot[1], ()):
-        yield from (value for p, value in anatomy.facts.slots.bindings(site.node, site.callee) if p == slot)
+    yield from (value for _, value in handed_to(anatomy, slot[1]).get(slot, ()))
+
+
+@kept
+def handed_to(anatomy: Anatomy, function: Scope) -> dict[Slot, list[tuple[CallSite, cst.BaseExpression]]]:
+    """What the callers of a function hand to its parameters, with where they call it."""
+    found: dict[Slot, list[tuple[CallSite, cst.BaseExpression]]] = {}
+    for site in anatomy.calls.sites.get(function, ()):
+        for parameter, value in anatomy.facts.slots.bindings(site.node, site.callee):
+            found.setdefault(parameter, []).append((site, value))
+    return found

@@ -8,7 +8,7 @@ kept as said by the model; or it posts a body, or is called like what asks.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -23,6 +23,8 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind, LLMCall
 from lint_rules.anatomy.values.llm_calls import BODIES
 from lint_rules.anatomy.values.slots import Slot, made_in, root_object
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.walk import walk
 
@@ -252,17 +254,13 @@ def _runs(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     return found if found is not None and not _leaves_it_to_others(*found) else None
 
 
+@kept
 def _leaves_it_to_others(there: Anatomy, function: Scope) -> bool:
     """Whether a function only declares what others do, or hands what it gets to somebody nobody knows, for a result."""
+    given = parameter_names(function)
     return _is_left_open(there, function) or any(
-        is_stranger(there, call) and any(map(_reads_parameter(function), call.args))
-        for call in function.nodes_of(cst.Call)
+        mentions(given, *call.args) and is_stranger(there, call) for call in function.nodes_of(cst.Call)
     )
-
-
-def _reads_parameter(function: Scope) -> Callable[[cst.CSTNode], bool]:
-    names = parameter_names(function)
-    return lambda node: any(isinstance(part, cst.Name) and part.value in names for part in walk(node))
 
 
 def _is_left_open(there: Anatomy, function: Scope) -> bool:

@@ -239,7 +239,7 @@ class Aliases:
 
 def _decorator_name(decorator: cst.BaseExpression) -> str:
     """`lru_cache` of `@lru_cache` and `@lru_cache(maxsize=1)`."""
-    return ex.dotted(ex.decorating(decorator)) or ""
+    return ex.dotted(ex.uncalled(decorator)) or ""
 
 
 def dependency(slot: Slot) -> cst.BaseExpression | None:

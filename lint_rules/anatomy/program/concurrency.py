@@ -201,7 +201,7 @@ def _begun(graph: CallGraph) -> Iterator[Begun]:
         elif name in words.TASKS:
             for arg in node.args[:2]:
                 value = ex.inner(arg.value)
-                target = value.func if isinstance(value, cst.Call) else value
+                target = ex.uncalled(value)
                 function = graph.facts.slots.function(target)
                 by_form = name == "add_task" and target is value
                 plain = by_form and function is not None and not function.is_async

@@ -202,7 +202,7 @@ class Locks:
 
     def _decorated(self, function: Scope) -> set[Slot]:
         for decorator in decorators(function):
-            func = ex.decorating(decorator)
+            func = ex.uncalled(decorator)
             maker = self.facts.slots.function(func)
             if "synchronized" in _last(func) or "locked" in _last(func):
                 return {UNKNOWN}

@@ -235,13 +235,13 @@ class _Roots:
         yield from self._decorating(call.func, function) if said else ()
 
     def _decorating(self, decorator: cst.BaseExpression, function: Scope | None) -> Iterator[Framework]:
-        func = ex.decorating(decorator)
+        func = ex.uncalled(decorator)
         name = self._name(func)
         yield from (row for row in self._rows(func, decorator, function) if name in row.decorators)
 
     def is_background(self, decorator: cst.BaseExpression) -> bool:
         """Whether a decorator has a function run beside the rest."""
-        func = ex.decorating(decorator)
+        func = ex.uncalled(decorator)
         named = [row for row in self.rows if self._name(func) in row.background]
         package = self._package(func.value if isinstance(func, cst.Attribute) else func) if named else None
         return any(package is None or package in row.packages for row in named)
@@ -284,7 +284,7 @@ class _Roots:
                 if slot[0] == "var" and self.facts.slots.function(value) is function:
                     yield slot
         for decorator in decorators(function):
-            maker = self.facts.slots.function(ex.decorating(decorator))
+            maker = self.facts.slots.function(ex.uncalled(decorator))
             takers = self._made(maker) if isinstance(decorator, cst.Call) and maker is not None else [maker]
             for taker in takers:
                 listed = parameters(taker) if taker is not None else []

@@ -531,8 +531,7 @@ def _of_caches(anatomy: Anatomy) -> Iterator[CommonHistory]:
 
 
 def _last(decorator: cst.BaseExpression) -> str:
-    func = ex.decorating(decorator)
-    return (ex.dotted(func) or "").rpartition(".")[2]
+    return (ex.dotted(ex.uncalled(decorator)) or "").rpartition(".")[2]
 
 
 def _grown_after(

@@ -107,7 +107,9 @@ class Turns:
     def _find(self, function: Scope) -> list[Turn]:
         calls = function.nodes_of(cst.Call)
         lasting = self.races.histories
-        asks = [call for call in calls if self.asks(call) or self._is_answered_by(call)] if lasting else []
+        written = (write for history in lasting for write in history.writes if write.function is function)
+        put = [write.node for write in written if grows(self.anatomy, write)]
+        asks = [call for call in calls if self.asks(call) or self._is_answered_by(call, put)] if lasting else []
         foreign = [turn for call in calls if (turn := self._foreign(call, function)) is not None]
         turns = []
         for history in self.races.histories if asks else ():
@@ -131,13 +133,12 @@ class Turns:
         """Whether what is put into a history is not said to be a rule, or somebody's words."""
         return not any(one.role in _OTHERS for one in self.anatomy.transcript.at(grown))
 
-    def _is_answered_by(self, call: cst.Call) -> bool:
+    def _is_answered_by(self, call: cst.Call, put: list[cst.CSTNode]) -> bool:
         """Whether what another file's model gives is put into a history that lasts, whatever it is asked with."""
-        function = self.module.scope_of[call].function
-        written = (w for history in self.races.histories for w in history.writes if w.function is function)
-        grown = [write.node for write in written if write.node is not call and grows(self.anatomy, write)]
-        asks = any(map(self._may_be_answer, grown)) and self._runs_asker(call)
-        return asks and holds(grown, call, ReplyPlaces(self.anatomy).derived(function, call))
+        others = [node for node in put if node is not call]
+        if not any(map(self._may_be_answer, others)) or not self._runs_asker(call):
+            return False
+        return holds(others, call, ReplyPlaces(self.anatomy).derived(self.module.scope_of[call].function, call))
 
     def _stored(self, function: Scope) -> Iterator[Turn]:
         """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store; or what the provider keeps."""

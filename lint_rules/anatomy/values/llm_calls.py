@@ -112,7 +112,7 @@ def _dicts(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[
     if depth >= _MOST_NAMES:
         return
     maker = facts.slots.callee(value)
-    returned = [n.value for n in maker.nodes if type(n) is cst.Return and n.value is not None] if maker else []
+    returned = maker.returned if maker else []
     named = [*facts.assigned(slot), *facts.given(slot)] if slot is not None else []
     set_there = facts.members(slot) if slot is not None else {}
     for other in [*named, *returned]:

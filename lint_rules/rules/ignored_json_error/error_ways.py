@@ -144,7 +144,7 @@ def _raised_for_requests(anatomy: Anatomy, top: Scope) -> frozenset[str]:
 def _raises(handler: cst.CSTNode) -> frozenset[str]:
     """The classes of the errors that a handler raises."""
     raised = (node.exc for node in walk(handler) if isinstance(node, cst.Raise) and node.exc is not None)
-    return frozenset(ex.dotted(exc.func if isinstance(exc, cst.Call) else exc) or "" for exc in raised) - {""}
+    return frozenset(ex.dotted(ex.uncalled(exc)) or "" for exc in raised) - {""}
 
 
 def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
@@ -287,7 +287,7 @@ def _raises_by_contract(function: Scope) -> bool:
 def _caught_by_decorator(anatomy: Anatomy, function: Scope) -> bool:
     """A decorator of this file whose wrapper catches what the function raises and makes something of it."""
     for decorator in decorators(function):
-        maker = anatomy.facts.slots.function(ex.decorating(decorator))
+        maker = anatomy.facts.slots.function(ex.uncalled(decorator))
         for node in walk(maker.node) if maker is not None else ():
             if isinstance(node, cst.Try):
                 handler = exceptions.handler_for(node, handlers.LITERAL_ERRORS)

@@ -25,7 +25,7 @@ def stored_behind_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Call, Scope]]:
 
 def _is_hook(anatomy: Anatomy, function: Scope) -> bool:
     for decorator in decorators(function):
-        named = ex.decorating(decorator)
+        named = ex.uncalled(decorator)
         full = anatomy.module.full_name(named)
         if full.startswith("langchain") and full.endswith(".after_model"):
             return True

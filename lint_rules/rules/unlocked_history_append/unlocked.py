@@ -162,20 +162,23 @@ def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, wri
         if harm is not None and (threads or _rewritten_later(races, writes)):
             yield NoLock(writes, *writers, harm)
         elif turn and any(map(longer, writes)) and hold_tool_messages(races.anatomy, history.writes):
-            at_one_go = _runs_at_one_go(races, history, function, started) or _goes_on_to_results(
-                races, history, started
-            )
-            if not (at_one_go or _is_begun_anew(races, history, started)):
+            if not (
+                _runs_at_one_go(races, history, function, started)
+                or _goes_on_to_results(races, history, started)
+                or _is_begun_anew(races, history, started)
+            ):
                 yield NoLock(writes, *writers, schedules.PARTED)
 
 
 def _goes_on_to_results(races: Races, history: SharedHistory, started: list[Start]) -> bool:
     """Whether nobody else runs on the event loop between the calls that are stored and their results."""
+    if not all(start.on_loop for start in started):
+        return False
     anatomy, told = races.anatomy, set[bool]()
     reached = [anatomy.unguarded.reach(start.function, start) for start in started]
     for function in {write.function for write in history.writes}:
-        if not all(start.on_loop for start in started) or any(reach.get(function, False) for reach in reached):
-            return False
+        if any(reach.get(function, False) for reach in reached):
+            return False  # in a thread
         stored = anatomy.transcript.stored(function)
         messages = [each for each in stored if each.slot is not None and anatomy.aliases.of(each.slot) == history.slot]
         calls = anatomy.points(

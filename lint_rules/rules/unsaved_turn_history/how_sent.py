@@ -64,7 +64,7 @@ def _made_of(anatomy: Anatomy, here: Slot | None, part: cst.BaseExpression) -> l
         return [*anatomy.facts.assigned(here), *(w.value for w in grown if w.kind == "extend" and w.value)]
     made: list[cst.BaseExpression] = []
     if here is not None and here[0] == "return":
-        made = [n.value for n in here[1].nodes if type(n) is cst.Return and n.value is not None]
+        made = here[1].returned
     if isinstance(part, cst.Call) and not anatomy.calls.asks(part):
         base = ex.receiver(part) if ex.called_name(part) in {"copy", "to_list", "get_messages"} else None
         made += [*ex.positional(part), *([base] if base is not None else [])]
