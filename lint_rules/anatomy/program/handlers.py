@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from enum import Enum
 
 import libcst as cst
@@ -187,11 +187,23 @@ def handling_of(
 
 
 def kept_by_gather(module: SourceModule, node: cst.CSTNode) -> bool:
-    """`gather(..., return_exceptions=True)` hands errors over as values."""
+    """`gather(..., return_exceptions=True)` hands errors over as values: also those of what has a name before."""
     for outer in module.ancestors(node):
         if isinstance(outer, cst.Call) and ex.called_name(outer) == "gather":
-            kept = ex.argument(outer, "return_exceptions")
-            return kept is not None and ex.dotted(kept) == "True"
+            return _keeps_errors(outer)
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            break
+            names = {name for target in ex.assigned(outer) for name in ex.target_names(target)}
+            gathers = [call for call in module.scope_of[node].function.nodes_of(cst.Call) if _gathers(call, names)]
+            return bool(gathers) and all(map(_keeps_errors, gathers))
     return False
+
+
+def _gathers(call: cst.Call, names: Container[str]) -> bool:
+    """Whether a call waits for all that one of some names stands for."""
+    starred = (arg.value for arg in call.args if arg.star == "*")
+    return ex.called_name(call) == "gather" and any(ex.dotted(value) in names for value in starred)
+
+
+def _keeps_errors(gather: cst.Call) -> bool:
+    kept = ex.argument(gather, "return_exceptions")
+    return kept is not None and ex.dotted(kept) == "True"

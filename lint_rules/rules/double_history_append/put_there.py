@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 
 import libcst as cst
@@ -50,7 +51,7 @@ def _put_in(anatomy: Anatomy, function: Scope, names: frozenset[str], hops: int)
     derived = ReplyPlaces(anatomy).derived(function, function.node, known=names, put=True) if names else set[str]()
     for call in function.nodes_of(cst.Call) if derived else ():
         handed = [arg for arg in call.args if holds([arg.value], call, derived)]
-        if not handed or is_logging(call):
+        if not handed or is_logging(call) or _only_looks(anatomy, call):
             continue
         found = body(anatomy, call)
         if found is None:
@@ -65,6 +66,12 @@ def _put_in(anatomy: Anatomy, function: Scope, names: frozenset[str], hops: int)
                 if slot[0] == "var" and any(value is arg.value for arg in handed)
             )
             yield _within(there, (inner, given, hops - 1))
+
+
+def _only_looks(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`re.search(name, text)`: whether a function of Python's library works with a text, and puts it nowhere."""
+    root = anatomy.module.full_name(call.func).partition(".")[0]
+    return root in sys.stdlib_module_names and not anatomy.keeps(call)
 
 
 def _put_at(anatomy: Anatomy, function: Scope, call: cst.Call, derived: set[str]) -> Iterator[Touched]:
