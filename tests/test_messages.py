@@ -126,3 +126,16 @@ tool_result = look(reply.content[0].text)
 def test_what_overlapping_turns_mix(kept: str, harm: str) -> None:
     report = check_source(SERVED.replace("KEPT", kept).encode(), "web.py", Options(frozenset({"AGL102"})))
     assert [harm in finding.message for finding in report.findings] == [True]
+
+
+@pytest.mark.parametrize(
+    ("behind", "dots"), [("...", True), (" [...]", True), ("\\n\\nSay yes or no, as in: 'well... yes'.", False)]
+)
+def test_dots_are_those_that_stand_behind_the_cut(behind: str, dots: bool) -> None:
+    asked = f"""\
+def ask(client, report):
+    messages = [{{"role": "user", "content": f"{{report[:900]}}{behind}"}}]
+    return client.chat.completions.create(model="gpt-5", messages=messages).choices[0].message.content
+"""
+    report = check_source(asked.encode(), "desk.py", Options(frozenset({"AGL701"})))
+    assert ["and dots" in finding.message for finding in report.findings] == [dots]

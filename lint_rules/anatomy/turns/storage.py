@@ -99,6 +99,9 @@ class Origin:
 
 _SavedBy = tuple[Place, Origin, bool, tuple[SourceModule, cst.CSTNode]]
 """A place, what goes there, whether that certainly leaves the program, and where it is written."""
+_ADDING = frozenset({"$push", "$addToSet"})
+_SETTING = frozenset({"$set", "$setOnInsert", "$replaceWith"})
+"""Put a value in the place of another. Source: MongoDB manual, update operators."""
 
 
 class Storage:
@@ -245,8 +248,7 @@ class Storage:
             forms = [self.form(value, function) for value in values]
             outside = isinstance(self.module.parent[call], cst.Await) or name in {"replace_one", "update_one"}
             for index, value in enumerate(values[1:], 1):
-                pushed = ex.dict_items(value)
-                if not any(key in pushed for key in ("$push", "$addToSet")):
+                if not _changes_a_part(value):
                     place = Place(("keyed", self.form(base, function)), tuple(forms[:index]))
                     yield Save(call, place, value, outside)
 
@@ -767,6 +769,12 @@ class Storage:
                 for part in below
             ),
         )
+
+
+def _changes_a_part(update: cst.BaseExpression) -> bool:
+    """`{"$push": {"lines": line}}`, `{"$pop": {"facts": -1}}`: what changes a document without a value in its place."""
+    operators = {key for key in ex.dict_items(update) if key.startswith("$")}
+    return bool(operators & _ADDING) or (bool(operators) and not operators & _SETTING)
 
 
 def _calls(facts: Facts, call: cst.Call, callee: Scope, handed: cst.BaseExpression) -> bool:

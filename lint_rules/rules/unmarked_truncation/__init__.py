@@ -128,13 +128,20 @@ def _draft(anatomy: Anatomy, text: MessageText, head: Head) -> Draft:
 
 
 def _has_dots(anatomy: Anatomy, head: cst.CSTNode) -> bool:
-    """`text[:n] + "..."`, `f"{text[:n]}..."`."""
-    whole = head
+    """`text[:n] + "..."`, `f"{text[:n]}..."`: those of a later line are about something else."""
+    inner = head
     for outer in anatomy.module.ancestors(head):
-        if not isinstance(outer, (cst.BinaryOperation, cst.FormattedString, cst.FormattedStringExpression)):
-            break
-        whole = outer
-    return any(
-        isinstance(part, (cst.SimpleString, cst.FormattedStringText)) and ("..." in part.value or "…" in part.value)
-        for part in walk(whole)
-    )
+        if isinstance(outer, cst.FormattedString):
+            behind = outer.parts[[*outer.parts].index(inner) + 1 :][:1]  # type: ignore[arg-type]
+            found = [part.value for part in behind if isinstance(part, cst.FormattedStringText)]
+        elif isinstance(outer, cst.BinaryOperation):
+            found = [part.value for part in walk(outer) if isinstance(part, cst.SimpleString)]
+        elif isinstance(outer, cst.FormattedStringExpression):
+            found = []
+        else:
+            return False
+        lines = (text.replace("\\n", "\n").partition("\n")[0] for text in found)
+        if any("..." in line or "…" in line for line in lines):
+            return True
+        inner = outer
+    return False
