@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from enum import Enum
 
 import libcst as cst
 
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.memo import kept
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, nodes_below, walk, walk_scope
 
@@ -192,18 +193,24 @@ def kept_by_gather(module: SourceModule, node: cst.CSTNode) -> bool:
         if isinstance(outer, cst.Call) and ex.called_name(outer) == "gather":
             return _keeps_errors(outer)
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            names = {name for target in ex.assigned(outer) for name in ex.target_names(target)}
-            gathers = [call for call in module.scope_of[node].function.nodes_of(cst.Call) if _gathers(call, names)]
-            return bool(gathers) and all(map(_keeps_errors, gathers))
+            gathered = _gathered(module, module.scope_of[node].function)
+            names = {name for target in ex.assigned(outer) for name in ex.target_names(target)} & gathered.keys()
+            return bool(names) and all(gathered[name] for name in names)
     return False
 
 
-def _gathers(call: cst.Call, names: Container[str]) -> bool:
-    """Whether a call waits for all that one of some names stands for."""
-    starred = (arg.value for arg in call.args if arg.star == "*")
-    return ex.called_name(call) == "gather" and any(ex.dotted(value) in names for value in starred)
+@kept
+def _gathered(module: SourceModule, function: Scope) -> dict[str, bool]:
+    """The names of what a function gathers, `gather(*runs)`, and whether their errors are kept by all that do."""
+    found: dict[str, bool] = {}
+    for call in function.nodes_of(cst.Call):
+        if ex.called_name(call) == "gather":
+            for name in (ex.dotted(arg.value) for arg in call.args if arg.star == "*"):
+                if name is not None:
+                    found[name] = _keeps_errors(call) and found.get(name, True)
+    return found
 
 
 def _keeps_errors(gather: cst.Call) -> bool:
-    kept = ex.argument(gather, "return_exceptions")
-    return kept is not None and ex.dotted(kept) == "True"
+    told = ex.argument(gather, "return_exceptions")
+    return told is not None and ex.dotted(told) == "True"
