@@ -8,7 +8,7 @@ import libcst as cst
 
 from lint_rules.anatomy.calls.call_places import ARGUMENT_NAMES, LISTS, CallPlaces
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import names_in
@@ -170,14 +170,8 @@ class CallParts(CallPlaces):
         slot = self.facts.slots.of_name(node)
         if slot is None or slot in seen:
             return False
-        values = self.facts.values_of(node) or self._handed(slot)
+        values = self.facts.values_of(node) or self.facts.given(slot)
         return any(self._are_arguments(value, seen | {slot}) for value in values)
-
-    def _handed(self, slot: Slot) -> list[cst.BaseExpression]:
-        """What callers in this file give for a parameter."""
-        sites = self.graph.sites[slot[1]] if is_parameter(slot) else ()
-        bound = (pair for site in sites for pair in self.facts.slots.bindings(site.node, slot[1]))
-        return [value for into, value in bound if into == slot]
 
     def _stand_on_call(self, node: cst.BaseExpression) -> bool:
         """`call.arguments`, `call.get("arguments", {})`."""

@@ -455,8 +455,7 @@ def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
     if given or slot[0] != "var":
         return given
     if is_parameter(slot) and anatomy.elements.annotation(slot) is None:
-        bindings = (anatomy.facts.slots.bindings(site.node, slot[1]) for site in anatomy.calls.sites[slot[1]])
-        return [value for bound in bindings for parameter, value in bound if parameter == slot]
+        return anatomy.facts.given(slot)
     return [value for loop in _loops(slot) for value in _elements(anatomy, loop.iter)]
 
 

@@ -11,7 +11,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
-from lint_rules.anatomy.messages.sent import handed_to, what_is_made
+from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
@@ -327,8 +327,8 @@ class Heads:
 
     def _handed(self, slot: Slot, way: _Way) -> Iterator[Head]:
         """What the callers of its function hand to a parameter."""
-        for site, value in handed_to(self.anatomy, slot[1]).get(slot, ()):
-            yield from self._find(value, way._replace(function=self.module.scope_of[site.node].function))
+        for value in self.facts.given(slot):
+            yield from self._find(value, way._replace(function=self.module.scope_of[value].function))
 
     def _given(self, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
         """What the last call hands to a parameter."""

@@ -12,14 +12,11 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.kinds import LLMCall
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
-from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 
@@ -69,7 +66,7 @@ def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst
     found.extend(write.value for write in anatomy.writes.by_slot.get(slot, ()) if write.value is not None)
     if slot[0] == "var":
         found.extend(facts.gone_through(slot))
-        found.extend(_handed(anatomy, slot))
+        found.extend(anatomy.facts.given(slot))
     return found
 
 
@@ -95,7 +92,7 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
             queue.extend(facts.assigned(slot))
             queue.extend(_put_into(anatomy, slot))
             if slot[0] == "var":
-                queue.extend(_handed(anatomy, slot))
+                queue.extend(anatomy.facts.given(slot))
     return found | _of_callers(anatomy, found)
 
 
@@ -123,21 +120,6 @@ def _of_callers(anatomy: Anatomy, lists: Iterable[Slot]) -> set[Slot]:
 def as_callers_have_it(anatomy: Anatomy, slot: Slot) -> set[Slot]:
     """A list of an object that a function is handed, as its callers have it: `talk.rows` of `ask(talk)`."""
     root = root_object(slot)
-    given = _handed(anatomy, root) if slot != root and is_parameter(root) else ()
+    given = anatomy.facts.given(root) if slot != root and is_parameter(root) else ()
     held = (here for value in given if (here := anatomy.facts.slots.of(value)) is not None)
     return {moved(slot, root, place) for here in held for place in (here, anatomy.aliases.of(here))}
-
-
-def _handed(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:
-    """What callers hand to a parameter, by whatever call or start runs its function."""
-    yield from (value for _, value in handed_to(anatomy, slot[1]).get(slot, ()))
-
-
-@kept
-def handed_to(anatomy: Anatomy, function: Scope) -> dict[Slot, list[tuple[CallSite, cst.BaseExpression]]]:
-    """What the callers of a function hand to its parameters, with where they call it."""
-    found: dict[Slot, list[tuple[CallSite, cst.BaseExpression]]] = {}
-    for site in anatomy.calls.sites.get(function, ()):
-        for parameter, value in anatomy.facts.slots.bindings(site.node, site.callee):
-            found.setdefault(parameter, []).append((site, value))
-    return found

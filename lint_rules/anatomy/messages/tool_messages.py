@@ -64,10 +64,7 @@ def _is_tool_message(anatomy: Anatomy, value: cst.BaseExpression, depth: int = 0
         return False
     if _calls_read(anatomy, slot):
         return True
-    sources = list(anatomy.facts.assigned(slot))
-    if slot[0] == "var":
-        for site in anatomy.calls.sites[slot[1]]:
-            sources += [v for s, v in anatomy.facts.slots.bindings(site.node, slot[1]) if s == slot]
+    sources = [*anatomy.facts.assigned(slot), *anatomy.facts.given(slot)]
     return any(_is_tool_message(anatomy, source, depth + 1) for source in sources)
 
 

@@ -193,14 +193,14 @@ def kept_by_gather(module: SourceModule, node: cst.CSTNode) -> bool:
         if isinstance(outer, cst.Call) and ex.called_name(outer) == "gather":
             return _keeps_errors(outer)
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            gathered = _gathered(module, module.scope_of[node].function)
-            names = {name for target in ex.assigned(outer) for name in ex.target_names(target)} & gathered.keys()
-            return bool(names) and all(gathered[name] for name in names)
+            kept_ones = gathered(module, module.scope_of[node].function)
+            names = {name for target in ex.assigned(outer) for name in ex.target_names(target)} & kept_ones.keys()
+            return bool(names) and all(kept_ones[name] for name in names)
     return False
 
 
 @kept
-def _gathered(module: SourceModule, function: Scope) -> dict[str, bool]:
+def gathered(module: SourceModule, function: Scope) -> dict[str, bool]:
     """The names of what a function gathers, `gather(*runs)`, and whether their errors are kept by all that do."""
     found: dict[str, bool] = {}
     for call in function.nodes_of(cst.Call):

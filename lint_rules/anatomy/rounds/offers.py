@@ -334,11 +334,7 @@ def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
 def _given(anatomy: Anatomy, function: Scope, name: str) -> bool:
     """Whether a caller in this file passes something for a parameter."""
     slot = anatomy.facts.slots.parameter(function, name)
-    return any(
-        there == slot and not handlers.is_neutral(value)
-        for site in anatomy.calls.sites[function]
-        for there, value in anatomy.facts.slots.bindings(site.node, function)
-    )
+    return not all(map(handlers.is_neutral, anatomy.facts.given(slot)))
 
 
 def _are_functions(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:

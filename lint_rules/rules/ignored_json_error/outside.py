@@ -98,12 +98,7 @@ def renders_the_past(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
 
 def _called_for_the_past(anatomy: Anatomy, parameter: Slot) -> bool:
     """Whether every caller in this file passes a part of a stored message."""
-    passed = [
-        value
-        for site in anatomy.calls.sites[parameter[1]]
-        for slot, value in anatomy.facts.slots.bindings(site.node, parameter[1])
-        if slot == parameter
-    ]
+    passed = anatomy.facts.given(parameter)
     if anatomy.calls.reaches_llm(parameter[1]):
         return False
     return bool(passed) and all(_is_stored(anatomy, value) for value in passed)

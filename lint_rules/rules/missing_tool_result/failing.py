@@ -17,7 +17,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
 from lint_rules.anatomy.messages.classes import run_elsewhere
-from lint_rules.anatomy.program.handlers import kept_by_gather
+from lint_rules.anatomy.program.handlers import gathered, kept_by_gather
 from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -309,9 +309,8 @@ class Failing:
                 statement = outer
                 break
         held = [ex.dotted(target) for target in ex.targets(statement)] if isinstance(statement, cst.Assign) else []
-        gathered = (n for n in function.nodes_of(cst.Call) if ex.called_name(n) == "gather")
-        starred = [arg.value for node in gathered for arg in node.args if arg.star == "*"]
-        return any(ex.dotted(value) in held and not kept_by_gather(self._anatomy.module, value) for value in starred)
+        errors = gathered(self._anatomy.module, function)
+        return any(errors.get(name or "") is False for name in held)
 
     def _runs_tool(self, hand: InHand, call: cst.Call) -> bool:
         """Whether a call runs what was looked up by what the model wrote: `tool(...)`, `tools[name].run(...)`."""
