@@ -218,7 +218,7 @@ class Repeated:
     def _retried(self, stored: Stored) -> Iterator[Double]:
         """A function that is run again when it fails, after it has stored what it got."""
         decorator = next((d for d in decorators(self.function) if retries(d)), None)
-        if decorator is None or stored.slot is None or not self._outlives(stored.slot) or stored.role == "tool":
+        if decorator is None or stored.slot is None or not self._outlives(stored) or stored.role == "tool":
             return
         value = self.places.value(stored)
         given = {self.facts.slots.parameter(self.function, p.name.value) for p in parameters(self.function)}
@@ -227,14 +227,16 @@ class Repeated:
         if self.places.is_left(stored):
             yield Double(How.RETRIED, stored, decorator)
 
-    def _outlives(self, slot: Slot) -> bool:
-        """Whether a history is still there when the function is run again."""
-        slot = root_object(slot)
-        if slot[0] == "attr":
-            return True
-        if slot[0] != "var":
+    def _outlives(self, stored: Stored) -> bool:
+        """Whether a history is still there when the function is run again: a name that it binds anew is its own."""
+        slot = root_object(stored.slot) if stored.slot is not None else None
+        if slot is None or slot[0] not in {"attr", "var"}:
             return False
-        return slot[1] is not self.function or slot[2] in {p.name.value for p in parameters(self.function)}
+        if slot[0] == "attr" or slot[1] is not self.function:
+            return True
+        here, bound = set(self.again.points(stored.node)), self.again.bound(slot, grown=False)
+        given = slot[2] in {p.name.value for p in parameters(self.function)}
+        return given and bound.isdisjoint(here) and not self.again.leads(bound, here)
 
 
 def retries(decorator: cst.BaseExpression) -> bool:
