@@ -11,7 +11,6 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.sessions import is_asked_in_session
-from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.identity import Identity, Way
@@ -70,14 +69,22 @@ class StoredCalls:
     # -- what is stored ---------------------------------------------------------------------------------------
 
     def _written(self) -> Iterator[Storage]:
+        for value, node, function, how in self._put():
+            way = self._identity.of(value)
+            places = self._callers(way, node, function, 0) if way else iter(())
+            for there, place, caller in islice(places, _MOST_CALLERS):
+                yield Storage(there, place, caller, how)
+
+    def _put(self) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode, Scope, str]]:
+        """What is put into a history, or beside one into a request: `create(messages=[*messages, reply, result])`."""
         for write in self._anatomy.writes.all:
-            if write.value is None or write.kind == "cut":
-                continue
-            for value in self._parts(write.value, write):
-                way = self._identity.of(value)
-                places = self._callers(way, write.node, write.function, 0) if way else iter(())
-                for there, node, function in islice(places, _MOST_CALLERS):
-                    yield Storage(there, node, function, "goes into the history with all its calls here")
+            if write.value is not None and write.kind != "cut":
+                for value in self._parts(write.value, write.kind == "rebind"):
+                    yield value, write.node, write.function, "goes into the history with all its calls here"
+        for request in self._anatomy.facts.calls.values():
+            function = self._anatomy.module.scope_of[request.node].function
+            for value in self._parts(request.history, True) if request.history is not None else ():
+                yield value, request.node, function, "is sent with all its calls here"
 
     def _handed(self) -> Iterator[Storage]:
         """What is put into rows, under keys, and into objects of other files."""
@@ -89,16 +96,16 @@ class StoredCalls:
                     if way is not None:
                         yield Storage(way, kept.node, function, "is stored with all its calls here")
 
-    def _parts(self, value: cst.BaseExpression, write: HistoryWrite) -> Iterator[cst.BaseExpression]:
-        """The messages that a write adds: elements of displays and of sums, the value itself."""
+    def _parts(self, value: cst.BaseExpression, whole: bool) -> Iterator[cst.BaseExpression]:
+        """The messages in a value: elements of displays and of sums, itself; of a `whole` list not the one before."""
         for part in ex.alternatives(value):
             if isinstance(part, (cst.List, cst.Tuple)):
                 for element in part.elements:
                     yield element.value
             elif isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Add):
-                yield from self._parts(part.left, write)
-                yield from self._parts(part.right, write)
-            elif write.kind != "rebind" or not self._anatomy.is_history(part):
+                yield from self._parts(part.left, whole)
+                yield from self._parts(part.right, whole)
+            elif not whole or not self._anatomy.is_history(part):
                 yield part
 
     def _callers(

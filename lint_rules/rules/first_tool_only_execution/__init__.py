@@ -47,9 +47,9 @@ def run(client, messages, tools, execute):
 Three facts make the finding. One call is taken out of a list of calls: by element or a slice of one, by `next`, `max`
 or unpacking, by a loop whose variables are used behind it, or by a loop that never comes to a second call. A tool
 message is made of it, here or in a function of this file that gets it or asks for it. And the list is stored whole: the
-message itself is appended, an assistant message is made of all its calls or blocks, it is read out of a history, a run
-of the Assistants API waits for its outputs, or another file stores it so, and leaves its calls to a function here. A
-history that is put into another provider's form with one call of each message is reported, too, and so are streamed
+message itself is appended, or stands beside the history in a request, an assistant message is made of all its calls or
+blocks, it is read out of a history, a run of the Assistants API waits for its outputs, or another file stores it so, and
+leaves its calls to a function here. A history that is put into another provider's form with one call of each message is reported, too, and so are streamed
 pieces of the first call of each chunk that run into one text, whatever their index is. So is a tool message that is
 made of the first result in a message, where the others are never looked at, and one that a loop over the calls makes
 anew for each, and that is stored once, behind the loop.
@@ -159,7 +159,7 @@ def _comes_to(anatomy: Anatomy, pick: Pick, answer: cst.CSTNode) -> bool:
 def _draft(anatomy: Anatomy, pick: Pick, storage: Storage, answer: cst.CSTNode) -> Draft:
     list_of_calls = ex.source(pick.calls, 40)
     message = (
-        f"only the {pick.which} call in `{list_of_calls}` is answered, but the message is stored with all of them:"
+        f"only the {pick.which} call in `{list_of_calls}` is answered, but the message holds all of them:"
         " when the model asks for several tools, the others get no result and the API refuses the history"
     )
     stored = storage.elsewhere or Note(storage.node, f"the message {storage.how}")
