@@ -48,11 +48,11 @@ Three facts make the finding. One call is taken out of a list of calls: by eleme
 or unpacking, by a loop whose variables are used behind it, or by a loop that never comes to a second call. A tool
 message is made of it, here or in a function of this file that gets it or asks for it. And the list is stored whole: the
 message itself is appended, or stands beside the history in a request, an assistant message is made of all its calls or
-blocks, it is read out of a history, a run of the Assistants API waits for its outputs, or another file stores it so, and
-leaves its calls to a function here. A history that is put into another provider's form with one call of each message is reported, too, and so are streamed
-pieces of the first call of each chunk that run into one text, whatever their index is. So is a tool message that is
-made of the first result in a message, where the others are never looked at, and one that a loop over the calls makes
-anew for each, and that is stored once, behind the loop.
+blocks, it is read out of a history, a run of the Assistants API waits for its outputs, or another file stores it so,
+and leaves its calls to a function here. A history that is put into another provider's form with one call of each
+message is reported, too, and so are streamed pieces of the first call of each chunk that run into one text, whatever
+their index is. So is a tool message that is made of the first result in a message, where the others are never looked
+at, and one that a loop over the calls makes anew for each, and that is stored once, behind the loop.
 
 The rule is silent where only the call that runs is stored, where the rest is answered, run or (on each way there) cut
 off elsewhere, where something hangs on the number of calls (not only a log), and where requests forbid parallel calls
