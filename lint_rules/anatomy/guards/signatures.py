@@ -296,9 +296,17 @@ class _Trace:
         return ex.dotted(base) in self._facts.module.imports.full
 
     def _sorts(self, node: cst.Call) -> bool:
-        """Whether an encoder sorts the keys, as far as can be seen: options that are passed on count."""
+        """Whether an encoder sorts the keys, as far as can be seen: options that are passed on count.
+
+        So does a dict that has them in order, also of a function of this file: `{k: d[k] for k in sorted(d)}`.
+        """
         option = ex.argument(node, "sort_keys") or ex.argument(node, "option")
-        return any(arg.star for arg in node.args) or (option is not None and ex.dotted(option) != "False")
+        if any(arg.star for arg in node.args) or (option is not None and ex.dotted(option) != "False"):
+            return True
+        value = ex.inner(node.args[0].value) if node.args else node
+        callee = self._facts.slots.callee(value) if isinstance(value, cst.Call) else None
+        made = [value] if callee is None else callee.returned
+        return any(isinstance(each, cst.DictComp) and ex.called_name(each.for_in.iter) == "sorted" for each in made)
 
 
 def _is_empty(node: cst.BaseExpression) -> bool:

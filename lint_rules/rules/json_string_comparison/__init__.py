@@ -64,9 +64,10 @@ The value must be made of a tool call's arguments, and be compared with what an 
 that is carried on or read from the history, with the members of a set, list or dict, or by a count. Variables, helper
 functions of the file, tuples, f-strings and hashes are followed. The raw text of a call counts only where the file
 itself parses it elsewhere, so that it is known to be text. Known are the calls of OpenAI (chat completions and
-responses), Anthropic, Bedrock, Gemini, LiteLLM and LangChain, and classes that look like them. A text that is made in
-an `except` block, where sorting has failed, is not reported, nor text that is only logged or sent, nor a comparison
-that only decides whether a text is shown, parsed or measured once more: no call depends on it.
+responses), Anthropic, Bedrock, Gemini, LiteLLM and LangChain, and classes that look like them. A dict that a
+comprehension over `sorted(...)` has made is in order. A text that is made in an `except` block, where sorting has
+failed, is not reported, nor text that is only logged or sent, nor a comparison that only decides whether a text is
+shown, parsed or measured once more: no call depends on it.
 
 ## Known problems
 Keys that are made in another file, and of arguments that arrive under names only, are not seen. `json.dumps` of text
