@@ -139,3 +139,21 @@ def ask(client, report):
 """
     report = check_source(asked.encode(), "desk.py", Options(frozenset({"AGL701"})))
     assert ["and dots" in finding.message for finding in report.findings] == [dots]
+
+
+def test_who_puts_a_message_between_call_and_result_is_named_where_a_helper_does() -> None:
+    source = """\
+def run(client, messages, tools, execute):
+    message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+    messages.append(message)
+    for call in message.tool_calls or ():
+        note(messages, "Keep to the plan.")
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    return client.chat.completions.create(model="gpt-5", messages=messages)
+
+
+def note(messages, text):
+    messages.append({"role": "system", "content": text})
+"""
+    found = check_source(source.encode(), "agent.py", Options(frozenset({"AGL609"}))).findings
+    assert [(f.span.line, [each.span.line for each in f.related]) for f in found] == [(5, [3, 11])]

@@ -306,7 +306,7 @@ class _Trace:
         value = ex.inner(node.args[0].value) if node.args else node
         callee = self._facts.slots.callee(value) if isinstance(value, cst.Call) else None
         made = [value] if callee is None else callee.returned
-        return any(isinstance(each, cst.DictComp) and ex.called_name(each.for_in.iter) == "sorted" for each in made)
+        return any(isinstance(each, cst.DictComp) and _is_sorted(each.for_in.iter) for each in made)
 
 
 def _is_empty(node: cst.BaseExpression) -> bool:
@@ -319,3 +319,7 @@ def _is_empty(node: cst.BaseExpression) -> bool:
 
 def _is_dump(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Call) and ex.called_name(node) == "dumps"
+
+
+def _is_sorted(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and ex.dotted(node.func) == "sorted"

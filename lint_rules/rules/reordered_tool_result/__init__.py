@@ -127,4 +127,7 @@ def _draft(found: Intruder) -> Draft:
     where = "the results of parallel calls" if found.between_results else "a tool call and its result"
     message = f"a {stored.role} message is stored between {where}: the API refuses `{history}`"
     note = "the calls of one reply" if found.between_results else "the calls are stored here"
-    return Draft(stored.node, message, _HELP, (Note(found.calls, note),))
+    notes = [Note(found.calls, note)]
+    if stored.write is not None and stored.write.node is not stored.node:
+        notes.append(Note(stored.write.node, "what is called puts it there"))
+    return Draft(stored.node, message, _HELP, tuple(notes))
