@@ -147,13 +147,16 @@ def run(client, messages, tools, execute):
     message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
     messages.append(message)
     for call in message.tool_calls or ():
-        note(messages, "Keep to the plan.")
-        messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+        noted = note(messages, call)
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": f"{execute(call)} {noted}"})
     return client.chat.completions.create(model="gpt-5", messages=messages)
 
 
-def note(messages, text):
-    messages.append({"role": "system", "content": text})
+def note(messages, call):
+    if call.function.name == "list":
+        return False
+    messages.append({"role": "system", "content": "Keep to the plan."})
+    return True
 """
     found = check_source(source.encode(), "agent.py", Options(frozenset({"AGL609"}))).findings
-    assert [(f.span.line, [each.span.line for each in f.related]) for f in found] == [(5, [3, 11])]
+    assert [(f.span.line, [each.span.line for each in f.related]) for f in found] == [(5, [3, 13])]
