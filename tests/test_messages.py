@@ -147,15 +147,15 @@ def run(client, messages, tools, execute):
     message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
     messages.append(message)
     for call in message.tool_calls or ():
-        noted = note(messages, call)
+        noted = note(messages, "Keep to the plan.")
         messages.append({"role": "tool", "tool_call_id": call.id, "content": f"{execute(call)} {noted}"})
     return client.chat.completions.create(model="gpt-5", messages=messages)
 
 
-def note(messages, call):
-    if call.function.name == "list":
+def note(messages, text):
+    if any(message["content"] == text for message in messages):
         return False
-    messages.append({"role": "system", "content": "Keep to the plan."})
+    messages.append({"role": "system", "content": text})
     return True
 """
     found = check_source(source.encode(), "agent.py", Options(frozenset({"AGL609"}))).findings
