@@ -11,6 +11,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
@@ -195,7 +196,7 @@ class Order:
         return list(call_headers(self.anatomy, self.function))
 
     def _sent(self, slot: Slot | None) -> set[Point]:
-        """Points that may send the history: a request, or a call of a function that gets the list."""
+        """Points that may send the history: a request, or a call of somebody unknown who gets the list."""
         found = self._sending.get(slot)
         if found is None:
             asking, given = self._requests
@@ -207,6 +208,7 @@ class Order:
         """Points of requests, and by history those of calls that get it."""
         asking: set[Point] = set()
         given: defaultdict[Slot | None, set[Point]] = defaultdict(set)
+        reaches = self.anatomy.turns.reaches_model
         for point in self.anatomy.flow(self.function).points:
             for part in point.expressions():
                 for node in walk_scope(part):
@@ -214,7 +216,7 @@ class Order:
                         continue
                     if self.anatomy.calls.asks(node):
                         asking.add(point)
-                    for arg in node.args:
+                    for arg in node.args if body(self.anatomy, node) is None or reaches(node) else ():
                         given[self.anatomy.facts.slots.of(arg.value)].add(point)
         return asking, given
 
