@@ -28,7 +28,9 @@ _OF_MODEL = frozenset({"generate_content", "generate_content_async", "generate_c
 _CHOICES = ("tool_choice", "function_call")
 _TAKING = frozenset({"pop", "popitem", "clear", "update"})
 NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
-_SCHEMAS = frozenset({"function", "input_schema", "parameters", "toolSpec"})
+_SCHEMAS = frozenset(
+    {"function", "input_schema", "parameters", "toolSpec", "function_declarations", "functionDeclarations"}
+)
 
 
 Returned = tuple[tuple[str, ...], str]
@@ -338,12 +340,23 @@ def _given(anatomy: Anatomy, function: Scope, name: str) -> bool:
 
 
 def _are_functions(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
-    """Whether the schemas of functions can be seen."""
-    lists = [tools, *anatomy.facts.values_of(tools)]
-    elements = [e.value for found in lists if isinstance(found, cst.List) for e in found.elements]
+    """Whether the schemas of functions can be seen, through names and sums of lists."""
+    lists, elements, seen = [tools], list[cst.BaseExpression](), set[cst.CSTNode]()
+    for found in (ex.inner(each) for each in lists):
+        if found in seen:
+            continue
+        seen.add(found)
+        if isinstance(found, cst.BinaryOperation):
+            lists += [found.left, found.right]
+        elif isinstance(found, cst.List):
+            lists += [each.value for each in found.elements if isinstance(each, cst.StarredElement)]
+            elements += [each.value for each in found.elements if not isinstance(each, cst.StarredElement)]
+        else:
+            lists += anatomy.facts.values_of(found)
     return bool(elements) and all(_is_schema(anatomy, element) for element in elements)
 
 
 def _is_schema(anatomy: Anatomy, element: cst.BaseExpression) -> bool:
-    made = [element, *anatomy.facts.values_of(element)]
-    return any(ex.dict_items(value).keys() & _SCHEMAS for value in made)
+    made = [ex.inner(value) for value in (element, *anatomy.facts.values_of(element))]
+    keys = (ex.keywords(value) if isinstance(value, cst.Call) else ex.dict_items(value) for value in made)
+    return any(not _SCHEMAS.isdisjoint(each) for each in keys)

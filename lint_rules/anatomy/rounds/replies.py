@@ -32,13 +32,13 @@ _OF_CALLS = frozenset(
 )  # fmt: skip
 """Parts of a reply that tell of its calls."""
 _CALLS = frozenset({"tool_calls", "function_call", "function_calls"})
-_TEXTS = frozenset({"content", "text", "output_text"})
+_TEXTS = frozenset({"content", "text", "output_text", "text_stream"})
 _ON_THE_WAY = frozenset(
     {"choices", "message", "messages", "delta", "data", "response", "output", "content", "[]", "parts", "candidates"}
 )
 _GEMINI = frozenset({("text",), ("candidates", "[]", "content", "parts", "[]", "text")})
 _TEXT_WAYS = {
-    "messages": frozenset({("content", "[]", "text")}),
+    "messages": frozenset({("content", "[]", "text"), ("text_stream",)}),
     "converse": frozenset({("output", "message", "content", "[]", "text")}),
     "generate_content": _GEMINI,
     "generate_content_async": _GEMINI,
