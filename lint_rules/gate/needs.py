@@ -363,7 +363,7 @@ class Needs(Surroundings):
         return self.calls or self.mentions(_OTHER_CALLS | words.ANSWERED)
 
     def runs_calls_again(self) -> bool:
-        return self.has(*_TRIES) and (self.calls or self.asks or self.turns_elsewhere())
+        return self.catches() and (self.calls or self.asks or self.turns_elsewhere())
 
     def makes_ids(self) -> bool:
         """An id, or one dict that fills a list."""
@@ -393,11 +393,11 @@ class Needs(Surroundings):
         decoding += [node for _, node in self.calls_ending(words.DECODING_METHODS)]
         if decoding and (self.agent or self._runs_tools(decoding) or self._picks_pieces()):
             return True
-        return self.agent and self.has(*_TRIES) and bool(self._calls_of(words.ENCODERS, _ENCODERS))
+        return self.agent and self.catches() and bool(self._calls_of(words.ENCODERS, _ENCODERS))
 
     def _picks_pieces(self) -> bool:
         """Pieces are picked out of a text, and errors caught: another file may tell that a model wrote it."""
-        return self.has(*_TRIES) and not self.called.isdisjoint({"findall", "finditer"})
+        return self.catches() and not self.called.isdisjoint({"findall", "finditer"})
 
     def _calls_of(self, full: Collection[str], parts: Collection[frozenset[str]]) -> list[ast.Call]:
         if not any(names <= self.names for names in parts):
@@ -524,7 +524,8 @@ class Needs(Surroundings):
         return not named.isdisjoint(own) or self.stores_by_coroutine(named)
 
     def catches(self) -> bool:
-        return self.has(*_TRIES)
+        """Errors are caught, or suppressed."""
+        return self.has(*_TRIES) or "suppress" in self.called
 
     def loses_stored(self) -> bool:
         """Handlers of errors in an agent, or in what another file keeps its messages with."""

@@ -90,7 +90,7 @@ def _handlers(anatomy: Anatomy, write: HistoryWrite) -> list[cst.CSTNode]:
 def _takers(module: SourceModule, call: cst.Call) -> Iterator[cst.ExceptHandler]:
     """The handlers that may take the error of a request, innermost first."""
     for guard in exceptions.guards(module, call):
-        for handler in guard.handlers if isinstance(guard, cst.Try) else ():
+        for handler in guard.handlers:
             if any(_is_of_requests(name) for name in exceptions.caught(handler)):
                 yield handler
             if exceptions.caught(handler) & exceptions.CATCH_ALL:

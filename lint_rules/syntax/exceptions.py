@@ -14,25 +14,15 @@ _STOPS = frozenset({"KeyboardInterrupt", "CancelledError", "BaseException"})
 """What somebody stops a run with: `except Exception` takes none of them."""
 
 
-def guards(module: SourceModule, node: cst.CSTNode, within: cst.CSTNode | None = None) -> Iterator[cst.Try | cst.With]:
-    """The `try` and `with` statements whose body holds `node`, innermost first, up to `within` or the function."""
+def guards(module: SourceModule, node: cst.CSTNode, within: cst.CSTNode | None = None) -> Iterator[cst.Try]:
+    """The `try` statements whose body holds `node`, innermost first, up to `within` or the function."""
     below = node
     for outer in module.ancestors(node):
         if outer is within or isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
             return
-        if isinstance(outer, (cst.Try, cst.With)) and below is outer.body:
+        if isinstance(outer, cst.Try) and below is outer.body:
             yield outer
         below = outer
-
-
-def suppressed(guard: cst.With) -> frozenset[str]:
-    """The last names of the exception classes that `with suppress(...)` swallows."""
-    return frozenset(
-        (ex.dotted(arg.value) or "").rpartition(".")[2]
-        for item in guard.items
-        if isinstance(item.item, cst.Call) and ex.called_name(item.item) == "suppress"
-        for arg in item.item.args
-    )
 
 
 def caught(handler: cst.ExceptHandler) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import takewhile
 
 import libcst as cst
 
@@ -82,7 +83,8 @@ class Behind:
     @cached_property
     def _is_timed(self) -> bool:
         """`wait_for(ask(text), 60)`, `async with timeout(60): ...`: what takes longer is cancelled."""
-        blocks = (guard for guard in exceptions.guards(self.anatomy.module, self.call) if isinstance(guard, cst.With))
+        here = takewhile(lambda outer: outer is not self.function.node, self.anatomy.module.ancestors(self.call))
+        blocks = (outer for outer in here if isinstance(outer, cst.With))
         around = [*self._begun_by, *(item.item for block in blocks for item in block.items)]
         return any(isinstance(outer, cst.Call) and ex.called_name(outer) in _TIMED for outer in around)
 
@@ -202,7 +204,7 @@ class Behind:
     def _handlers(self) -> list[cst.ExceptHandler]:
         """The handlers around the call, innermost first."""
         around = exceptions.guards(self.anatomy.module, self.call) if self.function.kind != "lambda" else ()
-        return [handler for guard in around if isinstance(guard, cst.Try) for handler in guard.handlers]
+        return [handler for guard in around for handler in guard.handlers]
 
     def _outlives(self, slot: Slot) -> bool:
         place = self.anatomy.aliases.of(slot)

@@ -39,8 +39,8 @@ class Ending(Enum):
 class Handling:
     """A handler and how it ends. `neutral` is the value that takes the place of the failed one, `target` its name."""
 
-    guard: cst.Try | cst.With
-    handler: cst.ExceptHandler | cst.With
+    guard: cst.Try
+    handler: cst.ExceptHandler
     ending: Ending
     neutral: cst.BaseExpression | None = None
     target: cst.BaseExpression | None = None
@@ -175,10 +175,6 @@ def handling_of(
 ) -> Handling | None:
     """What becomes of one of `errors` raised at `node`: the first handler inside `within` that does not pass it on."""
     for guard in exceptions.guards(module, node, within):
-        if isinstance(guard, cst.With):
-            if exceptions.suppressed(guard) & (errors | exceptions.CATCH_ALL):
-                return Handling(guard, guard, Ending.DROPS)
-            continue
         handler = exceptions.handler_for(guard, errors)
         if handler is not None:
             handling = handle(module, guard, handler)

@@ -61,7 +61,7 @@ def guarded_request(
     """
     for node in walk_scope(guard.body):
         if type(node) is cst.Call and (asks or anatomy.calls.asks)(node):
-            inner = (each for each in exceptions.guards(anatomy.module, node, guard) if isinstance(each, cst.Try))
+            inner = exceptions.guards(anatomy.module, node, guard)
             if not any(_keeps(anatomy, each, handler, guard) for each in inner for handler in each.handlers):
                 return node
     return None

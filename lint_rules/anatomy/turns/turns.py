@@ -201,7 +201,7 @@ class Turns:
 
     def escapes(self, request: cst.Call) -> bool:
         """Whether a request may fail, and no handler around it takes the errors of its library and raises none."""
-        guards = (guard for guard in exceptions.guards(self.module, request) if isinstance(guard, cst.Try))
+        guards = exceptions.guards(self.module, request)
         takes = (each for guard in guards for each in guard.handlers if not any(nodes_below(each.body, cst.Raise)))
         roots = (part for each in takes if each.type for part in walk(each.type) if isinstance(part, cst.Name))
         return self.may_fail(request) and not any(part.value in self.module.imports.full for part in roots)

@@ -128,7 +128,7 @@ def way_inside(
 def _takes_all(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
     """Whether a handler takes whatever fails with a request: what it raises in its place says nothing of the text."""
     guarded = anatomy.module.nodes_inside(handling.guard.body, function, cst.Call)
-    caught = exceptions.caught(handling.handler) if isinstance(handling.handler, cst.ExceptHandler) else frozenset()
+    caught = exceptions.caught(handling.handler)
     return not caught.isdisjoint(exceptions.CATCH_ALL) and any(map(anatomy.calls.asks, guarded))
 
 

@@ -32,9 +32,9 @@ _TITLE = "answer the call with the error"
 @of_the_file
 def repair(anatomy: Anatomy, call: cst.Call, handling: Handling | None) -> Fix | None:
     """Answer the call with the error: in the handler there is, or in a new one around the statement that parses."""
-    if _does_more(anatomy, call) or (handling is not None and not isinstance(handling.guard, cst.Try)):
+    if _does_more(anatomy, call):
         return None
-    guard = handling.guard if handling is not None and isinstance(handling.guard, cst.Try) else None
+    guard = handling.guard if handling is not None else None
     line = line_of(anatomy.module, call)
     if line is None or (guard is not None and not _does_nothing_else(guard, line)):
         return None

@@ -59,9 +59,7 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
 
 def _falls_through(handling: Handling) -> bool:
     """Whether the code after the handler runs on, instead of the next turn of a loop."""
-    return not any(isinstance(n, (cst.Continue, cst.Break, cst.Return)) for n in walk(handling.handler.body)) or (
-        isinstance(handling.handler, cst.With)
-    )
+    return not any(isinstance(n, (cst.Continue, cst.Break, cst.Return)) for n in walk(handling.handler.body))
 
 
 # -- calls in a model's text ------------------------------------------------------------------------------------

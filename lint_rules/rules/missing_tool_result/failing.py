@@ -123,8 +123,6 @@ class Fault:
         """Where a turn that is stopped goes on: `except Exception` takes none."""
         name = self._stop(module.scope_of[node].function)
         for guard in exceptions.guards(module, node):
-            if isinstance(guard, cst.With):
-                continue
             handler = next((h for h in guard.handlers if exceptions.caught(h) & {name, "BaseException"}), None)
             for landed in graph.at(handler) if handler is not None else ():
                 if any(map(settled, _inside(graph, landed))) or not _raised_again(graph, landed):

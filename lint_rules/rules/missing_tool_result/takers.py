@@ -101,10 +101,8 @@ def _knows_stops(anatomy: Anatomy, top: Scope) -> bool:
     module = anatomy.module
     handlers = (handler for guard in module.nodes_of(cst.Try) for handler in guard.handlers)
     taken = {name for handler in handlers for name in exceptions.caught(handler)}
-    quiet = any(exceptions.suppressed(guard) for guard in module.nodes_of(cst.With))
     return (
-        quiet
-        or "BaseException" in taken
+        "BaseException" in taken
         or any(map(exceptions.stops, taken))
         or bool(anatomy.handed)
         or (any(map(may_stop, module.nodes_of(cst.Call))))

@@ -157,7 +157,7 @@ def _runs_tool(anatomy: Anatomy, call: cst.Call) -> bool:
 def _is_taken(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a handler around a call takes a RuntimeError."""
     guards = exceptions.guards(anatomy.module, call)
-    return any(isinstance(g, cst.Try) and exceptions.handler_for(g, frozenset({"RuntimeError"})) for g in guards)
+    return any(exceptions.handler_for(guard, frozenset({"RuntimeError"})) for guard in guards)
 
 
 def _tells_done_apart(handler: cst.ExceptHandler) -> bool:

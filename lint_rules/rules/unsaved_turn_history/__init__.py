@@ -21,6 +21,8 @@ Reports messages of a turn that never reach the history with which the next turn
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
 - a store that is emptied before what stays of it is put back, message by message;
+- messages that are taken out of a history before the model has made of them what takes their place (a digest): where
+  that request fails, they are in neither of the two;
 - older messages that give way to what a model makes of them (a summary), where that may be empty, or the text of an
   error, and nothing asks for it; or that are left out as well where the summary has failed or came back empty; so for
   the summary itself, which the next one takes the place of;
@@ -135,6 +137,11 @@ keep the messages. A list that is emptied and filled again is another one in its
 between the request and the loss, also in the helper, by which it returns or raises; a text that the program makes of
 the messages themselves where the model gives none; a request for few words, such as a language.
 
+For messages that are taken out first: a list that lasts is emptied, cut or gets a part of itself, or a method of an
+object does so and gives back what it took; a request is made with what was taken out, and what comes of it is kept.
+Reported where the error of the request ends the function, or is caught, past what would put them back. Silent: they
+were handed to something else that keeps them; what is cut goes into no request.
+
 For a store that is emptied: a key, rows, or an object that is awaited and that no file of the project has made. What is
 put back was loaded from there before, and in several steps, so that an error or the end of the task may come between.
 Silent: a transaction or pipeline; rows that are deleted and inserted under one commit; what was loaded is stored
@@ -189,6 +196,7 @@ from lint_rules.rules.unsaved_turn_history.forgotten import Forgotten, Passed, f
 from lint_rules.rules.unsaved_turn_history.handover import Unhanded, unhanded_turns
 from lint_rules.rules.unsaved_turn_history.late_runs import LateRun, late_runs
 from lint_rules.rules.unsaved_turn_history.late_saves import LateReturn, LateSave, late_returns, late_saves
+from lint_rules.rules.unsaved_turn_history.removed_first import RemovedFirst, removed_first
 from lint_rules.rules.unsaved_turn_history.repeated_requests import RepeatedRequest, repeated_requests
 from lint_rules.rules.unsaved_turn_history.replaced import Replaced, replaced_histories
 from lint_rules.rules.unsaved_turn_history.unawaited import Unrun, unrun_stores
@@ -224,6 +232,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from map(_told_late, late_runs(anatomy, {unhanded.function for unhanded in waiting}))
     yield from map(_unseen, untracked_growths(anatomy))
     yield from map(_emptied, emptied_stores(anatomy))
+    yield from map(_removed, removed_first(anatomy))
     for digest in lost_digests(anatomy):
         yield _digest(anatomy, digest)
 
@@ -361,6 +370,16 @@ def _emptied(found: Emptied) -> Draft:
     cure = "write the new history as a whole (in one transaction, say), or put the old one back when that fails"
     notes = (Note(found.load, "what is stored is loaded here"), Note(found.save, "put back here"))
     return Draft(found.clear, message, cure, notes)
+
+
+def _removed(found: RemovedFirst) -> Draft:
+    history = describe(found.history)
+    message = (
+        f"messages are taken out of `{history}` here, before `{ex.source(found.request.func, 40)}` has made of them"
+        " what takes their place: where that fails, they are lost"
+    )
+    cure = f"ask first, and take them out of `{history}` when the answer is there"
+    return Draft(found.node, message, cure, (Note(found.request, "this request may fail"),))
 
 
 def _told_late(found: LateRun) -> Draft:

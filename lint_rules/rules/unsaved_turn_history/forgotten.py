@@ -86,16 +86,22 @@ class _Pending:
 
 
 def forgotten_replies(anatomy: Anatomy) -> Iterator[Forgotten]:
-    """All forgotten replies of a file, each once."""
-    search = _Search(anatomy)
-    told: set[cst.CSTNode] = set()
+    """All forgotten replies of a file, each once: also where a turn asks by way of another function of the file."""
+    search, reachable = _Search(anatomy), anatomy.calls.reachable
+    told: list[Forgotten] = []
     for function in anatomy.module.functions:
         if function.kind in {"function", "module"} and any(
             map(anatomy.turns.reaches_model, function.nodes_of(cst.Call))
         ):
             for found in search.in_turn(function):
-                if found.asks not in told and found.leaves not in told:
-                    told.update((found.asks, found.leaves))
+                alike = (one for one in told if found.leaves is one.leaves or found.asks is one.asks)
+                if not any(
+                    found.leaves is one.leaves
+                    or function in reachable(one.function)
+                    or one.function in reachable(function)
+                    for one in alike
+                ):
+                    told.append(found)
                     yield found
 
 

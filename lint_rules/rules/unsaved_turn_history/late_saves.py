@@ -206,11 +206,10 @@ class _Search:
         if not any(map(self._waits, waits)) or self._knows_stops(self.anatomy, ask, 0):
             return False
         for guard in exceptions.guards(self.anatomy.module, ask):
-            closing = guard.finalbody if isinstance(guard, cst.Try) else None
+            closing = guard.finalbody
             if closing is not None and any(point in barred for part in walk(closing) for point in again.graph.at(part)):
                 return False
-            handlers = guard.handlers if isinstance(guard, cst.Try) else ()
-            handler = next((each for each in handlers if exceptions.caught(each) & _STOPS), None)
+            handler = next((each for each in guard.handlers if exceptions.caught(each) & _STOPS), None)
             if handler is not None:
                 ends = {again.graph.raises, again.graph.exit}
                 return again.leads(again.graph.at(handler), ends, barred, exceptions=False)
@@ -279,7 +278,7 @@ class _Search:
         if any(run is not None and self._written(self.anatomy, run, 0) & stores for run in handed):
             return True
         for site in self.anatomy.calls.sites[function] if function not in seen else ():
-            guards = [guard for guard in exceptions.guards(module, site.node) if isinstance(guard, cst.Try)]
+            guards = exceptions.guards(module, site.node)
             closing = [part for guard in guards for part in (*guard.handlers, guard.finalbody) if part is not None]
             calls = (node for part in closing for node in walk(part) if isinstance(node, cst.Call))
             if any(self._written_by(self.anatomy, call) & stores for call in calls):

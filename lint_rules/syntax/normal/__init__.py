@@ -20,6 +20,7 @@ from lint_rules.syntax.normal import (
     matches,
     patterns,
     recursion,
+    suppressed,
     temporaries,
     tuples,
     walrus,
@@ -50,6 +51,7 @@ def normalize(
     listed = scopes(tree, nodes)
     changed = [
         *before,
+        suppressed.normalize(listed, nodes),
         matches.normalize(listed, nodes),
         walrus.normalize(listed, nodes),
         tuples.normalize(listed, nodes),

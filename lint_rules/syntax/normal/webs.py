@@ -266,8 +266,7 @@ class _Webs:
         for item in line.items:
             state = self._evaluated(state, item.context_expr)
             state = self._evaluated(state, item.optional_vars)
-        after = self._block(line.body, state)
-        return after | state | self._bound(line) if any(map(_suppresses, line.items)) else after
+        return self._block(line.body, state)
 
     def _try(self, line: Any, state: State) -> State:
         failed = state | self._bound(line.body)
@@ -290,11 +289,6 @@ class _Webs:
     def _leave(self, line: Any, state: State) -> State:
         self._evaluated(state, line)
         return 0
-
-
-def _suppresses(item: Any) -> bool:
-    """`with suppress(E)`: whether a block may be left half-way, to go on behind it."""
-    return type(item.context_expr) is ast.Call and ast.unparse(item.context_expr.func).endswith("suppress")
 
 
 def _place(standing: tuple[Any, str]) -> tuple[int, int]:
