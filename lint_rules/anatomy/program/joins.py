@@ -106,6 +106,8 @@ class Joins:
         """Whether neither of two starts is waited for before the other; one that is runs within its function."""
         if start.kind == other.kind == "serial" or _are_one_run(start, other):
             return False
+        if start.node is other.node and start.function is not other.function:
+            return True  # `gather(listen(), talk())`
         if not self.is_joined(start) and not self.is_joined(other):
             return True
         if self.module.scope_of[start.node].function is not self.module.scope_of[other.node].function:

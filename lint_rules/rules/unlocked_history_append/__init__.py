@@ -51,26 +51,26 @@ class Chat:
 ## How it decides
 A lock that guards the history in one place says that the program means to be concurrent: writes in other places that do
 not hold it are reported, also when the same method is called once inside and once outside the lock. Without any lock,
-two concurrent starts (threads, tasks, timers, executors, request handlers) or one that overlaps with itself must reach
-the write, on an object that they share, and the write must be able to do harm: a rebind, or a turn with tool messages,
-unless on the event loop nobody else runs between the calls and their results (what is awaited there never waits), or
-each run begins the history anew (AGL104); or, between threads, take the last message away, which may be another's. A
-history that is read, then rewritten after an `await` or a model call from what was read, is reported when somebody else
-can write meanwhile: not where the model is asked by what holds the event loop. A parameter reads it that is handed it
-(`shorten(key, talks[key])`). In a thread they can at any time, so that a rewrite by the methods of an object
-(`log.replace(kept)` of what `log.all()` gave) needs no wait to be one. So is one that is emptied when the model has
-been asked about it, and its answer was not put there: a digest. So is a mark of how far the history was read, if it is
-set to the length that the history has after the wait. So is one that a handler loads from a file, a key, a table's row,
-a document or a store of the project, and saves there as a whole, with no lock from the load to the save: two requests
-of one session load the same list, and the later save is all that stays. What a function loads and saves follows from
-what it does, in this file or an imported one; or from its use: what a call gave is asked with, gets the answer, and is
-handed back to where it came from (`await people.keep(person)`, `row.save()`), also under a key that it carries itself;
-also by a helper that is handed what to do (`retry(lambda: load(key))`), or that is handed the row. All rows of a key
-that are taken out, and put in anew one by one, are a save of the whole, whatever is put there. What lies outside of the
-program is shared, too, by objects that are made for each request, and by threads that handlers begin. Silent there: a
-row that is added, a push, an update that compares a version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and
-save without an `await` in one event loop. A method that always rebinds the history (`self.reset(key, summary)`) rebinds
-it where it is called.
+two concurrent starts (threads, tasks, timers, executors, request handlers), one that overlaps with itself, or one and
+what runs on the same object behind it, where it is begun and in who calls that, must reach the write, on an object that
+they share, and the write must be able to do harm: a rebind, or a turn with tool messages, unless on the event loop
+nobody else runs between the calls and their results (what is awaited there never waits), or each run begins the history
+anew (AGL104); or, between threads, take the last message away, which may be another's. A history that is read, then
+rewritten after an `await` or a model call from what was read, is reported when somebody else can write meanwhile: not
+where the model is asked by what holds the event loop. A parameter reads it that is handed it (`shorten(key,
+talks[key])`). In a thread they can at any time, so that a rewrite by the methods of an object (`log.replace(kept)` of
+what `log.all()` gave) needs no wait to be one. So is one that is emptied when the model has been asked about it, and
+its answer was not put there: a digest. So is a mark of how far the history was read, if it is set to the length that
+the history has after the wait. So is one that a handler loads from a file, a key, a table's row, a document or a store
+of the project, and saves there as a whole, with no lock from the load to the save: two requests of one session load the
+same list, and the later save is all that stays. What a function loads and saves follows from what it does, in this file
+or an imported one; or from its use: what a call gave is asked with, gets the answer, and is handed back to where it
+came from (`await people.keep(person)`, `row.save()`), also under a key that it carries itself; also by a helper that is
+handed what to do (`retry(lambda: load(key))`), or that is handed the row. All rows of a key that are taken out, and put
+in anew one by one, are a save of the whole, whatever is put there. What lies outside of the program is shared, too, by
+objects that are made for each request, and by threads that handlers begin. Silent there: a row that is added, a push,
+an update that compares a version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in
+one event loop. A method that always rebinds the history (`self.reset(key, summary)`) rebinds it where it is called.
 
 Two more forms: a conversation that the provider, or an object of its library, begins because a look into a registry
 found none, and that is stored there after a wait (two first messages begin two, and one is lost); and messages that one

@@ -62,7 +62,7 @@ class NoLock:
 
 
 Unlocked = Bare | OutsideCall | NoLock
-_Writers = tuple[Start, Start | None] | None
+_Writers = Iterator[tuple[Start, Start | None]]
 _Writing = Callable[[Races, SharedHistory, Scope], _Writers]
 
 
@@ -153,21 +153,21 @@ def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
 def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, writing: _Writing) -> Iterator[NoLock]:
     longer = partial(grows, races.anatomy)
     for function, writes in races.by_function([w for w in history.writes if not _at_the_front(w)]).items():
-        writers = writing(races, history, function)
-        if writers is None:
-            continue
-        started = [start for start in writers if start is not None]
-        threads = any(start.kind == "thread" for start in started)
-        turn = any(races.graph.reaches_llm(start.function) for start in started)
-        if harm is not None and (threads or _rewritten_later(races, writes)):
-            yield NoLock(writes, *writers, harm)
-        elif turn and any(map(longer, writes)) and hold_tool_messages(races.anatomy, history.writes):
-            if not (
-                _runs_at_one_go(races, history, function, started)
-                or _goes_on_to_results(races, history, started)
-                or _is_begun_anew(races, history, started)
-            ):
-                yield NoLock(writes, *writers, schedules.PARTED)
+        for writers in writing(races, history, function):
+            started = [start for start in writers if start is not None]
+            threads = any(start.kind == "thread" for start in started)
+            turn = any(races.graph.reaches_llm(start.function) for start in started)
+            if harm is not None and (threads or _rewritten_later(races, writes)):
+                yield NoLock(writes, *writers, harm)
+                break
+            if turn and any(map(longer, writes)) and hold_tool_messages(races.anatomy, history.writes):
+                if not (
+                    _runs_at_one_go(races, history, function, started)
+                    or _goes_on_to_results(races, history, started)
+                    or _is_begun_anew(races, history, started)
+                ):
+                    yield NoLock(writes, *writers, schedules.PARTED)
+                    break
 
 
 def _goes_on_to_results(races: Races, history: SharedHistory, started: list[Start]) -> bool:
@@ -219,30 +219,61 @@ def _at_the_front(write: HistoryWrite) -> bool:
 
 
 def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> _Writers:
-    """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself."""
+    """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself.
+
+    Or one, and what the function that has begun it goes on to.
+    """
     here = _starts_of(races, function)
     if not here:
-        return None
+        return
     many = races.overlapping(function)
     if many in here:
-        return many, None
-    others = [
-        start
-        for write in history.writes
-        for start in _starts_of(races, write.function)
-        if start not in here and start.function is not here[0].function and races.joins.may_meet(here[0], start)
-    ]
-    if others:
-        return here[0], others[0]
+        yield many, None
+    for write in history.writes:
+        for start in _starts_of(races, write.function):
+            if start not in here and start.function is not here[0].function and races.joins.may_meet(here[0], start):
+                yield here[0], start
+    for start in here:
+        for beside in _gone_on_to(races, history, start):
+            yield start, beside
     if here[0].kind == "thread" and _also_called_directly(races, here[0]):
-        return here[0], None
-    return None
+        yield here[0], None
+
+
+def _gone_on_to(races: Races, history: SharedHistory, start: Start) -> Iterator[Start]:
+    """What runs and writes behind a thread or task that nobody waits for: where it is begun, and in who calls that."""
+    if start.caller is not None or start.kind not in {"thread", "task"} or races.joins.is_joined(start):
+        return
+    writing, whose = {write.function for write in history.writes}, _object(start.target)
+    queue: list[tuple[Scope, cst.CSTNode]] = [(races.module.scope_of[start.node].function, start.node)]
+    for starter, begun in queue:
+        if starter.kind == "class":
+            continue
+        flow, here = races.anatomy.flow(starter), races.anatomy.points(starter, [begun])
+        own = (write.node for write in history.writes if write.function is starter is not start.function)
+        behind = (node for node in own if flow.reaches(here, races.anatomy.points(starter, [node]), exceptions=False))
+        yield from (Start(starter, node, start.kind, many=False) for node in behind)
+        for site in races.graph.calls[starter]:
+            apart = races.module.inside(site.node, begun) or site.callee is start.function
+            if apart or (history.slot[0] == "attr" and _object(site.node) != whose):
+                continue
+            goes_on = flow.reaches(here, races.anatomy.points(starter, [site.node]), exceptions=False)
+            if goes_on and not writing.isdisjoint(races.graph.may_run(site.callee)):
+                yield Start(site.callee, site.node, start.kind, many=False)
+        sites = ((site.caller, site.node) for site in races.graph.sites[starter])
+        queue += [each for each in sites if each not in queue and (whose is None or _object(each[1]) == whose)]
+
+
+def _object(node: cst.CSTNode | None) -> str | None:
+    """`self.desk` of `self.desk.listen` and `self.desk.listen(queue)`."""
+    base = ex.receiver(node) if isinstance(node, cst.Call) else node.value if isinstance(node, cst.Attribute) else None
+    return ex.dotted(base) if base is not None else None
 
 
 def _two_threads(races: Races, _: SharedHistory, function: Scope) -> _Writers:
     """Two threads that both come to a function."""
     pairs = combinations((start for start in _starts_of(races, function) if start.kind == "thread"), 2)
-    return next((pair for pair in pairs if _are_apart(races, *pair)), None)
+    yield from (pair for pair in pairs if _are_apart(races, *pair))
 
 
 def _are_apart(races: Races, one: Start, other: Start) -> bool:

@@ -116,8 +116,9 @@ class _Search:
 
     def _reads(self, node: cst.Assign, slot: Slot) -> bool:
         targets = {self.slots.of(target) for target in ex.targets(node)}
-        parts = (part for part in walk(node.value) if isinstance(part, cst.BaseExpression))
-        return slot not in targets and any(self.slots.of(part) == slot for part in parts)
+        parts = [part for part in walk(node.value) if isinstance(part, cst.BaseExpression)]
+        asks = any(isinstance(part, cst.Call) and self.anatomy.turns.reaches_model(part) for part in parts)
+        return slot not in targets and not asks and any(self.slots.of(part) == slot for part in parts)
 
     def _is_kept(self, again: Again, request: cst.Call) -> bool:
         """Whether what a request gives is put into a place that lasts, or handed to what may keep it."""
