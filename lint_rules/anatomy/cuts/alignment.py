@@ -131,6 +131,9 @@ class Alignment:
                         lists |= bound | made_of
                     elif bound & positions:
                         positions |= {slot for slot in self._names(node.value) - lists if slot[0] == "var"}
+            for filled, listed in self.contents.filled:
+                both = {filled, *self.contents.lists_in(listed)}
+                lists |= both if both & lists else set()
             if len(lists) + len(positions) == before:
                 break
         return Decisive(lists, positions)
@@ -212,13 +215,16 @@ class Alignment:
                 return True
         return any(isinstance(part, cst.Call) and self.anatomy.calls.asks(part) for part in walk(value))
 
-    def _decides(self, subject: cst.CSTNode, function: Scope, decisive: set[Slot]) -> bool:
-        here, alike = subject, self._alike(subject)
+    def _decides(self, subject: cst.BaseExpression, function: Scope, decisive: set[Slot]) -> bool:
+        here: cst.CSTNode = subject
+        result, call = self._given(subject)
+        alike = result if result is call else None
         for outer in self.module.ancestors(subject):
             if isinstance(outer, cst.CompIf):
                 return alike is not True and self._picks(outer, decisive)
             if isinstance(outer, (cst.If, cst.While)) and here is outer.test:
-                return alike is not self._adds(outer, decisive) and self._changes(outer, decisive)
+                apart = result is not None or call is not False  # else whoever is no user goes the other way
+                return alike is not self._adds(outer, decisive) and self._changes(outer, decisive, apart)
             if isinstance(outer, cst.IfExp) and here is outer.test:
                 return bool(self._around(outer) & decisive)
             if isinstance(outer, (cst.Assign, cst.AnnAssign)):  # a flag: `fits = m["role"] == "user"`
@@ -228,15 +234,16 @@ class Alignment:
             here = outer
         return False
 
-    def _alike(self, subject: cst.CSTNode) -> bool | None:
-        """What the test of a role gives, if that is the same for calls and for results."""
-        test = subject
+    def _given(self, subject: cst.BaseExpression) -> tuple[bool | None, bool | None]:
+        """What the test of a role gives for results, and for calls; None where that is open."""
+        test: cst.CSTNode = subject
         while not isinstance(test, (cst.Comparison, cst.BaseCompoundStatement, cst.Module)):
             test = self.module.parent[test]
         while isinstance(outer := self.module.parent.get(test), cst.UnaryOperation):
             test = outer
-        given = evaluate(test, given_a_result) if isinstance(test, cst.BaseExpression) else None
-        return given if given is not None and evaluate(test, given_a_call) is given else None  # type: ignore[arg-type]
+        if not isinstance(test, cst.BaseExpression):
+            return None, None
+        return evaluate(test, given_a_result), evaluate(test, given_a_call)
 
     def _adds(self, region: cst.If | cst.While, decisive: set[Slot]) -> bool:
         """Whether something is put into a list where a test holds."""
@@ -267,9 +274,9 @@ class Alignment:
         call = self.module.parent[parent] if isinstance(parent, cst.Arg) else None
         return isinstance(call, cst.Call) and ex.called_name(call) in {"len", "any", "all", "sum", "bool"}
 
-    def _changes(self, region: cst.If | cst.While, decisive: set[Slot]) -> bool:
-        """Whether a decisive name is changed in a region, or the region leaves a loop that does so."""
-        if self._writes(walk(region), decisive):
+    def _changes(self, region: cst.If | cst.While, decisive: set[Slot], whole: bool = True) -> bool:
+        """Whether a decisive name is changed in a region, or where its test holds, or that leaves a loop that does."""
+        if self._writes(walk(region if whole else region.body), decisive):
             return True
         if any(isinstance(node, _LEAVES) for node in walk(region.body)):
             for outer in self.module.ancestors(region):

@@ -30,6 +30,7 @@ from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_
 from lint_rules.finding import Related
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -496,9 +497,7 @@ class Contents:
             slot = self.facts.slots.of(part)
             if slot is not None:
                 yield self._same_call(part, slot)
-            if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
-                yield from self.lists_in(part.for_in.iter)
-            for source in sources(part):
+            for source in (*sources(part), *_gone_through(part)):
                 yield from self.lists_in(source)
 
     def _same_call(self, node: cst.BaseExpression, slot: Slot) -> Slot:
@@ -538,9 +537,7 @@ class Contents:
                 if same is not None:
                     found[target].append(self._same_call(part, same))
                     same_list.append((same, target))
-                if type(part) is cst.ListComp or type(part) is cst.GeneratorExp:
-                    found[target].extend(self.lists_in(part.for_in.iter))
-                for source in sources(part):
+                for source in (*sources(part), *_gone_through(part)):
                     found[target].extend(self.lists_in(source))
 
         slots = self.facts.slots
@@ -564,7 +561,7 @@ class Contents:
         for write in self.anatomy.writes.all:
             if write.kind == "extend" and write.value is not None:
                 found[write.slot].extend(self.lists_in(write.value))
-        for filled, listed in self._filled():
+        for filled, listed in self.filled:
             found[filled].extend(self.lists_in(listed))
         for load, stores in self.anatomy.kept_elsewhere.given.items():
             given = slots.of(load)
@@ -587,15 +584,19 @@ class Contents:
             queue += fresh
         return found
 
-    def _filled(self) -> Iterator[tuple[Slot, cst.BaseExpression]]:
-        """`for m in xs: ys.append(m)`: the list that gets elements of another, and that."""
+    @cached_property
+    def filled(self) -> list[tuple[Slot, cst.BaseExpression]]:
+        """`for m in xs: ys.append(m)`: the lists that get elements of others, also in pairs, and those."""
+        found = []
         for loop in self.module.nodes_of(cst.For):
-            names = ex.target_names(loop.target)
             for call in (node for node in walk(loop.body) if isinstance(node, cst.Call)):
                 base = ex.receiver(call) if ex.called_name(call) in {"append", "insert"} and call.args else None
                 slot = self.facts.slots.of(base)
-                if slot is not None and is_element(call.args[-1].value, names):
-                    yield slot, loop.iter
+                for listed, target in ex.iterated(loop) if slot is not None else ():
+                    names = ex.target_names(target)
+                    if any(is_element(part, names) for part in ex.several(call.args[-1].value)):
+                        found.append((slot, listed))
+        return found
 
     # -- what is stored in them -------------------------------------------------------------------------------
 
@@ -667,6 +668,14 @@ def _first(value: cst.BaseExpression) -> cst.BaseExpression | None:
     if isinstance(value, cst.List) and value.elements and isinstance(value.elements[0], cst.Element):
         return value.elements[0].value
     return None
+
+
+def _gone_through(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The lists whose elements a comprehension goes through, but for one of which it has the positions alone."""
+    if isinstance(node, (cst.ListComp, cst.GeneratorExp)):
+        for listed, target in ex.iterated(node.for_in):
+            if target is node.for_in.target or mentions({*ex.target_names(target)}, node.elt):
+                yield listed
 
 
 def _counted(node: cst.BaseExpression) -> cst.BaseExpression | None:
