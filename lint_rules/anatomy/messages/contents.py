@@ -338,8 +338,10 @@ class Contents:
 
     def _looked_for(self, node: cst.BaseExpression) -> Proof | None:
         """Where this file asks of the elements of a list, or of a part of it, whether they belong to a tool call."""
-        lists = set(self.lists_in(node)) if self._looked_at else set()
-        for looked, listed in self._looked_at if lists and not all(map(self._is_all_known, lists)) else ():
+        if not self._looked_at or all(map(self._is_all_known, self.lists_in(node))):
+            return None
+        lists = {*self.flowing_into(node)}
+        for looked, listed in self._looked_at:
             made_of = set(self.flowing_into(listed))
             if not lists.isdisjoint(made_of) and made_of.isdisjoint(self._stored):  # else they are asked for those
                 return Proof(looked, "its messages are asked here whether they belong to a tool call")
