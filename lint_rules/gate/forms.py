@@ -10,8 +10,8 @@ from typing import Any
 from lint_rules.gate.signs import called_name, text
 
 __all__ = [
-    "any_within", "asks_for_member", "has_default_text", "is_cut", "is_head", "is_repeated", "is_table_of_tools",
-    "is_worked_out", "pops", "possible_names", "takes_new",
+    "any_within", "asks_for_member", "counts_down", "has_default_text", "is_cut", "is_head", "is_repeated",
+    "is_table_of_tools", "is_worked_out", "pops", "possible_names", "takes_new",
 ]  # fmt: skip
 
 _ARGUMENT_KEYS = frozenset({"arguments", "args", "input", "parameters"})
@@ -43,6 +43,13 @@ def is_cut(node: ast.Subscript) -> bool:
 def turns(node: ast.Subscript) -> bool:
     """`xs[::-1]`."""
     return type(node.slice) is ast.Slice and node.slice.step is not None
+
+
+def counts_down(node: ast.Call | ast.AugAssign) -> bool:
+    """`range(n, -1, -1)`, `i -= 1`."""
+    if type(node) is ast.AugAssign:
+        return type(node.op) is ast.Sub
+    return type(node) is ast.Call and len(node.args) == 3 and type(node.args[2]) is ast.UnaryOp
 
 
 def pops(node: ast.Call) -> bool:

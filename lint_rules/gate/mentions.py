@@ -33,7 +33,7 @@ _SERVES = re.compile(
 )
 """... or one of these, where the agent lies in a file that is imported."""
 _BEGINS = re.compile(rf"\b(?:{'|'.join(sorted({*words.THREADS, *words.TASKS}))})\b".encode())
-_CUT = re.compile(rb"\[[^\[\]]*:|\bpop\([01]\)|\bpopleft\b|\bdeque\b|\breversed\b|\bdel\b")
+_CUT = re.compile(rb"\[[^\[\]]*:|\bpop\(\w+\)|\bpopleft\b|\bdeque\b|\breversed\b|, ?-1\)|-=|\bdel\b")
 
 _PLAIN_WORDS = (b"tool_calls", b'"role"', b"'role'", b"completions.create")
 

@@ -212,7 +212,9 @@ class Needs(Surroundings):
             return True
         if any(map(forms.is_cut, self.nodes[ast.Subscript])):
             return True
-        if self.nodes[ast.Break] and ("reversed" in self.called or any(map(forms.turns, self.nodes[ast.Subscript]))):
+        if "reversed" in self.called or any(map(forms.turns, self.nodes[ast.Subscript])):
+            return True
+        if any(map(forms.counts_down, (*self.nodes[ast.Call], *self.nodes[ast.AugAssign]))):
             return True
         return not self.called.isdisjoint({"pop", "popleft"}) and any(map(forms.pops, self.nodes[ast.Call]))
 

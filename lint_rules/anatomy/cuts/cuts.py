@@ -6,13 +6,14 @@ questions of `trimming`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
 
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -58,20 +59,30 @@ def cuts(module: SourceModule) -> Iterator[Cut]:
             yield from _deleted(node.target, node, function)
         elif type(node) is cst.Call and ex.called_name(node) in _CUTTERS:
             yield from _called(module, node, function)
-    for loop in module.nodes_of(cst.For):
-        if any(isinstance(node, cst.Break) and _is_for_room(module, node, loop) for node in walk(loop.body)):
-            yield from _picked(loop, module.scope_of[loop].function)
+    for loop in module.nodes_of(cst.For, cst.While):
+        if isinstance(loop, (cst.For, cst.While)):
+            yield from _picked(module, loop)
 
 
-def _is_for_room(module: SourceModule, node: cst.Break, loop: cst.For) -> bool:
-    """Whether a `break` leaves this very loop because something has grown too large."""
+def _is_for_room(module: SourceModule, node: cst.CSTNode, loop: cst.For | cst.While) -> bool:
+    """Whether a `break` leaves this very loop, or a message is taken in it, by what has been taken so far."""
     tests: list[cst.BaseExpression] = []
     for outer in module.ancestors(node):
         if isinstance(outer, (cst.For, cst.While)):
-            return outer is loop and any(map(compares_size, tests[:1]))
+            if isinstance(node, cst.Break):
+                return outer is loop and any(map(compares_size, tests[:1]))
+            summed = {ex.dotted(n.target) or "" for n in walk(loop.body) if isinstance(n, cst.AugAssign)}
+            summed -= {_counted_down(loop)}
+            tests += [loop.test] if isinstance(loop, cst.While) else []
+            return outer is loop and any(_compares(summed, test) for test in tests)
         if isinstance(outer, cst.If):
             tests.append(outer.test)
     return False
+
+
+def _compares(names: Container[str], test: cst.BaseExpression) -> bool:
+    """`total + n <= limit`, of a sum."""
+    return any(type(node) is cst.Comparison and compares_size(node) and mentions(names, node) for node in walk(test))
 
 
 def compares_size(test: cst.CSTNode) -> bool:
@@ -83,25 +94,56 @@ def compares_size(test: cst.CSTNode) -> bool:
     )
 
 
-def _picked(loop: cst.For, function: Scope) -> Iterator[Cut]:
-    """`for m in reversed(xs): ... kept.append(m)`, `kept.insert(0, m)`."""
-    backwards = ex.inner(loop.iter)
-    base: cst.BaseExpression | None = None
-    if isinstance(backwards, cst.Call) and ex.called_name(backwards) == "reversed" and len(backwards.args) == 1:
-        base = backwards.args[0].value
-    elif isinstance(backwards, cst.Subscript) and (part := ex.slice_of(backwards)) is not None:
-        base = backwards.value if part.step is not None and part.lower is None and part.upper is None else None
-    if base is None or not isinstance(backwards, (cst.Call, cst.Subscript)):
-        return
-    names = ex.target_names(loop.target)
+def _picked(module: SourceModule, loop: cst.For | cst.While) -> Iterator[Cut]:
+    """`for m in reversed(xs): ... kept.append(m)`, `kept.insert(0, xs[i])` of an `i` that goes down."""
+    leaves = any(isinstance(node, cst.Break) and _is_for_room(module, node, loop) for node in walk(loop.body))
     for node in walk(loop.body):
-        if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "insert", "appendleft"} and node.args:
-            taken = node.args[-1].value
-            into = ex.receiver(node)
-            if isinstance(taken, cst.Name) and taken.value in names and into is not None:
-                behind, head = _behind(base)
-                yield Cut(backwards, behind, function, "picked", None, head, into)
-                return
+        if not isinstance(node, cst.Call) or ex.called_name(node) not in {"append", "insert", "appendleft"}:
+            continue
+        into = ex.receiver(node)
+        found = _taken(loop, ex.inner(node.args[-1].value)) if into is not None and node.args else None
+        if found is not None and (leaves or _is_for_room(module, node, loop)):
+            behind, head = _behind(found[1])
+            yield Cut(found[0], behind, module.scope_of[loop].function, "picked", None, head, into)
+            return
+
+
+def _taken(
+    loop: cst.For | cst.While, message: cst.BaseExpression
+) -> tuple[cst.Call | cst.Subscript, cst.BaseExpression] | None:
+    """Where a loop takes an element of a list that it goes through from its end, and the list."""
+    name = message.value if isinstance(message, cst.Name) else ""
+    over = ex.inner(loop.iter) if isinstance(loop, cst.For) and name in ex.target_names(loop.target) else None
+    if isinstance(over, cst.Call) and ex.called_name(over) == "reversed" and len(over.args) == 1:
+        return over, over.args[0].value
+    part = ex.slice_of(over) if over is not None else None
+    if isinstance(over, cst.Subscript) and part is not None and part.step is not None:
+        return (over, over.value) if part.lower is None and part.upper is None else None
+    assigned = [node for node in walk(loop.body) if isinstance(node, cst.Assign) and name]
+    values = [message, *(node.value for node in assigned if name in ex.target_names(node.targets[0].target))]
+    place = _counted_down(loop)
+    for value in values if place else ():
+        at = ex.index(value)
+        if isinstance(value, cst.Subscript) and at is not None and ex.dotted(at) == place:
+            return value, value.value
+    return None
+
+
+def _counted_down(loop: cst.For | cst.While) -> str:
+    """`i` of `for i in range(n, -1, -1)`, `for i in reversed(range(n))`, and of `while ...: i -= 1`."""
+    if isinstance(loop, cst.For):
+        over = ex.inner(loop.iter)
+        down = isinstance(over, cst.Call) and (
+            (_is_range(over) and len(over.args) == 3 and isinstance(over.args[2].value, cst.UnaryOperation))
+            or (ex.called_name(over) == "reversed" and len(over.args) == 1 and _is_range(over.args[0].value))
+        )
+        return ex.dotted(loop.target) or "" if down else ""
+    less = (n for n in walk(loop.body) if isinstance(n, cst.AugAssign) and isinstance(n.operator, cst.SubtractAssign))
+    return next((ex.dotted(n.target) or "" for n in less if ex.integer(n.value) == 1), "")
+
+
+def _is_range(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and ex.dotted(node.func) == "range"
 
 
 def _left_alone(module: SourceModule, cut: Cut) -> int:
@@ -168,7 +210,11 @@ def _behind(node: cst.BaseExpression) -> tuple[cst.BaseExpression, int]:
         if skipped is not None and skipped >= 0:
             base, head = _behind(node.value)
             return base, head + skipped
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in {"list", "tuple"}:
+    if (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Name)
+        and node.func.value in {"list", "tuple", "enumerate"}
+    ):
         given = ex.positional(node)
         if len(given) == 1:
             return _behind(given[0])
@@ -186,22 +232,28 @@ def _deleted(target: cst.BaseExpression, node: cst.Del | cst.Assign, function: S
             first = 0 if part.lower is None else ex.integer(part.lower)
             if first is not None and first >= 0:
                 yield Cut(node, subscript.value, function, "front", part.upper, first)
-        elif at is not None and (place := ex.integer(at)) is not None and place >= 0:
-            yield Cut(node, subscript.value, function, "shift", None, place)
+        elif at is not None and (place := _place(at)) is not None:
+            yield Cut(node, subscript.value, function, "shift", at, place)
 
 
 def _called(module: SourceModule, node: cst.Call, function: Scope) -> Iterator[Cut]:
     """`xs.pop(0)`, `xs.popleft()`, `deque(maxlen=n)`."""
     name, base, given = ex.called_name(node), ex.receiver(node), ex.positional(node)
-    place = ex.integer(given[0]) if name == "pop" and len(given) == 1 else None
-    if base is not None and place is not None and place >= 0:
-        yield Cut(node, base, function, "shift", None, place)
+    place = _place(given[0]) if name == "pop" and len(given) == 1 else None
+    if base is not None and place is not None:
+        yield Cut(node, base, function, "shift", given[0], place)
     elif base is not None and name == "popleft" and not node.args:
         yield Cut(node, base, function, "shift", None)
     elif name == "deque":
         size = ex.argument(node, "maxlen", 1)
         if size is not None and ex.dotted(size) != "None":
             yield Cut(node, _bound(module, node), function, "bounded", size)
+
+
+def _place(at: cst.BaseExpression) -> int | None:
+    """How many elements stand before a position: of a name, some; None for a position from the end, and for keys."""
+    place = 1 if type(at) is cst.Name else ex.integer(at)
+    return place if place is not None and place >= 0 else None
 
 
 def _bound(module: SourceModule, node: cst.Call) -> cst.BaseExpression:

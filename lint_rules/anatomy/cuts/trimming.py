@@ -82,7 +82,7 @@ class Trimming:
             number = constant(self.anatomy, size)
             if number is not None:
                 return (number > 1 + cut.head and self._makes_room(cut.node)) or self._in_loop(cut.node)
-            return size is not None and self._is_counted(size, cut)
+            return size is not None and self._is_counted(size, cut.function)
         number = constant(self.anatomy, cut.size)
         return number > 1 if number is not None else not self._counts_what_it_put(cut)
 
@@ -125,13 +125,19 @@ class Trimming:
         return same and ex.source(node.value) == ex.source(cut.base)
 
     def _makes_room(self, node: cst.CSTNode) -> bool:
-        """Whether it runs because something has grown too large: `if len(h) > n`, `while tokens > limit`."""
+        """Whether it runs because something has grown too large: `if len(h) > n`, `for _ in range(len(h) - n)`."""
+        function = self.module.scope_of[node].function
         for outer in self.module.ancestors(node):
             if isinstance(outer, (cst.If, cst.While)) and compares_size(outer.test):
                 return True
             if isinstance(outer, cst.While) and any(
                 isinstance(n, cst.If) and compares_size(n.test) for n in walk(outer.body)
             ):
+                return True
+            rounds = outer.test if isinstance(outer, cst.While) else outer.iter if isinstance(outer, cst.For) else None
+            if isinstance(outer, cst.ListComp):
+                rounds = outer.for_in.iter
+            if rounds is not None and self._is_counted(rounds, function):
                 return True
             if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
                 return False
@@ -145,23 +151,23 @@ class Trimming:
                 return False
         return False
 
-    def _is_counted(self, size: cst.BaseExpression, cut: Cut) -> bool:
+    def _is_counted(self, size: cst.BaseExpression, function: Scope) -> bool:
         """Whether a position is worked out from the length of the list: `len(h) - n`, `len(h) // 2`, a budget."""
         arithmetic = lengths = False
-        for value in self.made_of(size, cut.function):
+        for value in self.made_of(size, function):
             for node in walk(value):
                 arithmetic = arithmetic or isinstance(node, cst.BinaryOperation)
                 if isinstance(node, cst.Call) and ex.dotted(node.func) == "len" and node.args:
                     lengths = lengths or self.contents.history(node.args[0].value) is not None
-        return (arithmetic and lengths) or self._is_spent(size, cut)
+        return (arithmetic and lengths) or self._is_spent(size, function)
 
-    def _is_spent(self, size: cst.BaseExpression, cut: Cut) -> bool:
+    def _is_spent(self, size: cst.BaseExpression, function: Scope) -> bool:
         """Whether a position is where a loop over the history ran out of its budget, here or in who gives it."""
-        made = self.made_of(size, cut.function)
+        made = self.made_of(size, function)
         calls = (node for value in made for node in walk(value) if isinstance(node, cst.Call))
         helpers = [callee for call in calls if (callee := self.facts.slots.callee(call)) is not None]
         given = ((f, f.returned) for f in helpers)
-        return any(_runs_out(function, values) for function, values in ((cut.function, made), *given))
+        return any(_runs_out(function, values) for function, values in ((function, made), *given))
 
     def made_of(self, node: cst.BaseExpression, function: Scope) -> list[cst.BaseExpression]:
         """An expression, and what the local names and attributes in it are bound to, transitively."""
@@ -199,7 +205,7 @@ class Trimming:
         """The list itself is changed: whoever holds it gets the rest. A copy of this function has to go somewhere."""
         if cut.shape == "shift" and isinstance(cut.node, cst.Call):
             used = self.module.parent[cut.node]
-            if not isinstance(used, (cst.Expr, cst.IfExp)) and not self._is_dropped(used, cut):
+            if not isinstance(used, (cst.Expr, cst.IfExp, cst.ListComp)) and not self._is_dropped(used, cut):
                 return None
         slot = self.facts.slots.of(cut.base)
         if slot is None:
@@ -214,10 +220,24 @@ class Trimming:
 
 
 def _runs_out(function: Scope, values: list[cst.BaseExpression]) -> bool:
-    """Whether a name in some values is that of a loop which compares how much it has gone through."""
+    """Whether a name in some values is that of a loop which compares how much it has gone through, or counts so."""
     names = names_in(*values)
     return any(
         names & set(ex.target_names(loop.target))
         and any(isinstance(n, cst.If) and compares_size(n.test) for n in walk(loop.body))
         for loop in function.nodes_of(cst.For)
+    ) or any(
+        _is_size(loop.test, names)
+        and any(isinstance(n, cst.AugAssign) and ex.dotted(n.target) in names for n in walk(loop.body))
+        for loop in function.nodes_of(cst.While)
+    )
+
+
+def _is_size(test: cst.BaseExpression, places: set[str]) -> bool:
+    """`size(h[start:]) > limit`: not `start < len(h)`."""
+    return any(
+        isinstance(node, cst.Comparison)
+        and compares_size(node)
+        and places.isdisjoint({ex.dotted(node.left), *(ex.dotted(t.comparator) for t in node.comparisons)})
+        for node in walk(test)
     )

@@ -589,12 +589,14 @@ class Contents:
     @cached_property
     def filled(self) -> list[tuple[Slot, cst.BaseExpression]]:
         """`for m in xs: ys.append(m)`: the lists that get elements of others, also in pairs, and those."""
-        found = []
+        found: list[tuple[Slot, cst.BaseExpression]] = []
         for loop in self.module.nodes_of(cst.For):
             for call in (node for node in walk(loop.body) if isinstance(node, cst.Call)):
                 base = ex.receiver(call) if ex.called_name(call) in {"append", "insert"} and call.args else None
                 slot = self.facts.slots.of(base)
-                for listed, target in ex.iterated(loop) if slot is not None else ():
+                if slot is None:
+                    continue
+                for listed, target in ex.iterated(loop):
                     names = ex.target_names(target)
                     if any(is_element(part, names) for part in ex.several(call.args[-1].value)):
                         found.append((slot, listed))
