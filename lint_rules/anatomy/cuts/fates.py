@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element, names_of_elements
 from lint_rules.syntax.memo import once
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -116,11 +117,15 @@ class Fates:
             yield from self._given_beside(outer, function, seen)
 
     def _comprehended(self, loop: cst.CompFor, here: cst.CSTNode) -> cst.CSTNode | None:
-        """The list that `[m for m in xs]` or `[m.to_dict() for m in xs]` is: the same messages."""
+        """The list that `[m for m in xs]` or `[m.to_dict() for m in xs]` is: the same messages, also in another form."""
         made = self.module.parent[loop]
         if here is not loop.iter or not isinstance(made, (cst.ListComp, cst.GeneratorExp)):
             return None
-        return made if is_element(made.elt, ex.target_names(loop.target)) else None
+        names = ex.target_names(loop.target)
+        if is_element(made.elt, names):
+            return made
+        recast = self.anatomy.transcript.messages.of(made.elt) if mentions(names, made.elt) else []
+        return made if any(message.role is None or message.answers for message in recast) else None
 
     def _looped(self, loop: cst.For, seen: frozenset[Slot]) -> Iterator[Place]:
         """`for m in xs: messages.append(m)`: they go where that list goes."""

@@ -81,13 +81,14 @@ class Contents:
         known = self.facts.kinds(node).get(Kind.HISTORY)
         if known is not None:
             return Proof(known.root.node, f"the message history: {known.clause}")
+        pairs = any(map(self._has_pairs, self.lists_in(node)))
         for slot in self.flowing_into(node):
             if slot[0] == "outside":  # of which something is known only where messages go there, and come back
                 return Proof(node, "the message history, as it was stored")
             if slot[0] == "call" and next(self._agents([slot]), None) is not None:
                 return Proof(slot[1], "the message history: all the messages of a run")
             known = self.facts.of(slot).get(Kind.HISTORY)
-            if known is not None and slot[0] in {"call", "return"}:
+            if known is not None and (pairs or slot[0] in {"call", "return"}):
                 return Proof(known.root.node, f"the message history: {known.clause}")
             element = self._elements.of(slot)
             if element is not None and _is_message(element[1]):
@@ -103,6 +104,11 @@ class Contents:
                 if (parameter, True) in taken:
                     return Proof(call, "messages are put into it here")
         return self._given(node, None)
+
+    def _has_pairs(self, slot: Slot) -> bool:
+        """Whether the elements of a list are tuples: `[(i, m) for i, m in enumerate(h)]`, `xs.append((i, m))`."""
+        made = (value.elt for value in self.facts.assigned(slot) if type(value) is cst.ListComp)
+        return any(type(ex.inner(part)) is cst.Tuple for part in (*made, *self.facts.appended(slot)))
 
     def counted(self, node: cst.BaseExpression) -> Proof | None:
         """Why an expression is a list of positions in a list of messages: `[i for i, m in enumerate(history)]`."""
@@ -357,17 +363,16 @@ class Contents:
 
     @cached_property
     def _looked_at(self) -> list[tuple[cst.CSTNode, cst.BaseExpression]]:
-        """The places that ask so of what a loop has in hand, each with the list that it goes through."""
-        found = []
-        for loop in self.module.nodes_of(cst.For, cst.CompFor):
-            names = ex.target_names(loop.target)
-            inside = self.module.parent[loop] if isinstance(loop, cst.CompFor) else loop.body
-            asked = (part for part in walk(inside) if (subject := _asked_for_calls(part)) is not None
-                     and isinstance(subject, cst.Name) and subject.value in names)  # fmt: skip
-            first = next(asked, None)
-            if first is not None:
-                found.append((first, loop.iter))
-        return found
+        """The places that ask so of what a loop has in hand, also in a helper, each with the list it goes through."""
+        found: dict[tuple[Slot, cst.BaseExpression], cst.CSTNode] = {}
+        for node in self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call, cst.Comparison):
+            subject = self.facts.slots.of_name(_asked_for_calls(node))
+            given = self.facts.given(subject) if subject is not None else ()
+            for slot in (subject, *map(self.facts.slots.of, given)):
+                if slot is not None:
+                    for listed in self.facts.gone_through(slot):
+                        found.setdefault((slot, listed), node)
+        return [(node, listed) for (_, listed), node in found.items()]
 
     def system_message(self, node: cst.BaseExpression) -> Proof | None:
         """Why a list may begin with a system message."""
