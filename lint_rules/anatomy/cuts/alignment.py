@@ -58,7 +58,7 @@ class Alignment:
     def of(self, cut: Cut, *, system: bool = False) -> bool:
         """Whether somebody looks at what the messages are; with `system`, at the system role as well."""
         lists = {*self.contents.lists_in(cut.base), *self._targets(cut.node), *self._names(cut.into)}
-        if not system and self.anatomy.mending.reaches(lists):
+        if not system and self.anatomy.mending.reaches(lists, cut=(cut.node, cut.function)):
             return True
         decisive = self._decisive(cut.function, lists, self._names(cut.size))
         reading = self.module.functions if cut.shape == "bounded" else [cut.function]

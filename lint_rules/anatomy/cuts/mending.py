@@ -45,14 +45,27 @@ class Mending:
         self.slots = anatomy.facts.slots
         self._bodies: dict[tuple[Scope, bool], bool] = {}
 
-    def reaches(self, lists: Collection[Slot | None], *, calls: bool = False) -> bool:
+    def reaches(
+        self, lists: Collection[Slot | None], *, calls: bool = False, cut: tuple[cst.CSTNode, Scope] | None = None
+    ) -> bool:
         """Whether a call somewhere in the file mends one of these lists, or one that gets their messages.
 
         `calls`: it has to see to calls without results, and not only leave out results without calls. What mends on a
-        way that leaves the turn does so for that way only.
+        way that leaves the turn does so for that way only; and what the `cut` in a function always comes behind, not.
         """
-        mends = self._closed if calls else self._mended
-        return any(not given.isdisjoint(lists) and self._is_sent_later(call, ()) for call, given in mends)
+        mends = [call for call, given in (self._closed if calls else self._mended) if not given.isdisjoint(lists)]
+        return any(self._is_sent_later(call, ()) and not (cut and self._is_before(call, *cut)) for call in mends)
+
+    def _is_before(self, call: cst.Call, cut: cst.CSTNode, of: Scope) -> bool:
+        """Whether each way from a call that mends leads to a cut, by which a function may be run, before any request."""
+        function, calls = self.module.scope_of[call].function, self.anatomy.calls
+        runs = [s.node for s in calls.calls[function] if s.node is not call and of in calls.reachable(s.callee)]
+        cuts = {*self.anatomy.points(function, [cut] if of is function else runs)}
+        mended, flow = self.anatomy.points(function, [call]), self.anatomy.flow(function)
+        asks = self.anatomy.points(function, [node for node in function.nodes_of(cst.Call) if calls.asks(node)])
+        if not cuts or not cuts.isdisjoint(mended):
+            return False
+        return not flow.reaches(mended, {*asks, flow.exit}, cuts, exceptions=False)
 
     def at(self, call: cst.Call, lists: set[Slot]) -> bool:
         """Whether this call mends one of these lists, and may close its open calls."""
