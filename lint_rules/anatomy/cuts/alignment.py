@@ -323,7 +323,7 @@ class Alignment:
             used = self.module.parent[site.node]
             if isinstance(used, cst.Await):
                 used = self.module.parent[used]
-            matters = isinstance(used, cst.Return) or bool(self._around(site.node) & decisive.all)
+            matters = isinstance(used, (cst.Return, cst.Slice)) or bool(self._around(site.node) & decisive.all)
             if isinstance(used, cst.Arg) and self.anatomy.mending.takes_place(site.node):  # `ask(tidy(newest))`
                 matters = any(self._names(arg.value) & decisive.lists for arg in site.node.args)
             matters = matters or (isinstance(used, cst.Expr) and self._changes_a_list(site.callee))

@@ -117,7 +117,7 @@ class Fates:
             yield from self._given_beside(outer, function, seen)
 
     def _comprehended(self, loop: cst.CompFor, here: cst.CSTNode) -> cst.CSTNode | None:
-        """The list that `[m for m in xs]` or `[m.to_dict() for m in xs]` is: the same messages, also in another form."""
+        """The list that `[m for m in xs]` or `[m.to_dict() for m in xs]` is: the same messages, in whatever form."""
         made = self.module.parent[loop]
         if here is not loop.iter or not isinstance(made, (cst.ListComp, cst.GeneratorExp)):
             return None

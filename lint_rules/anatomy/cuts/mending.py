@@ -57,7 +57,7 @@ class Mending:
         return any(self._is_sent_later(call, ()) and not (cut and self._is_before(call, *cut)) for call in mends)
 
     def _is_before(self, call: cst.Call, cut: cst.CSTNode, of: Scope) -> bool:
-        """Whether each way from a call that mends leads to a cut, by which a function may be run, before any request."""
+        """Whether each way from a call that mends leads, before any request, to a cut, also in a function it runs."""
         function, calls = self.module.scope_of[call].function, self.anatomy.calls
         runs = [s.node for s in calls.calls[function] if s.node is not call and of in calls.reachable(s.callee)]
         cuts = {*self.anatomy.points(function, [cut] if of is function else runs)}

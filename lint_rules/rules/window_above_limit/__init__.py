@@ -30,9 +30,9 @@ def request(client, system, notes, history, window=20):
 ```
 
 ## How it decides
-The number of messages that a slice of a message history keeps is `max(a - b, k)` with a constant k of 2 or more, or is
-set to such a constant where nothing is left (`if room <= 0: room = 5`, `a - b if a > b else 5`): directly or through
-local names. A floor of 1 is not reported: without the newest message there is no request.
+The number of messages that a slice of a message history, or of pairs with them, keeps is `max(a - b, k)` with a
+constant k of 2 or more, or is set to such a constant where nothing is left (`if room <= 0: room = 5`, `a - b if a > b
+else 5`): directly or through local names. A floor of 1 is not reported: without the newest message there is no request.
 
 ## Known problems
 Numbers of tokens, and windows that another function applies, are not seen.
