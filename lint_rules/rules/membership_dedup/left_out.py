@@ -114,6 +114,8 @@ def _kept(anatomy: Anatomy, node: cst.If, is_new: bool) -> cst.BaseSuite | None:
     """Where one comes to only with what is new: into the body of a test, or past one that leaves with what is not."""
     if is_new:
         return node.body
+    if isinstance(node.orelse, cst.Else):
+        return node.orelse.body
     around = next((o for o in anatomy.module.ancestors(node) if isinstance(o, (cst.For, cst.FunctionDef))), None)
     leaves = cst.Continue if isinstance(around, cst.For) else cst.Return
     return around.body if around is not None and node.orelse is None and nodes_below(node.body, leaves) else None
@@ -214,16 +216,22 @@ def _keeps_unseen(anatomy: Anatomy, key: cst.BaseExpression, seen: cst.BaseExpre
     message = messages.pop()
     if Kind.MESSAGE not in anatomy.facts.of(message):
         return False
-    adds = appends = False
-    for call in (n for n in nodes_below(region, cst.Call) if len(n.args) == 1):
+    noted = [t for node in nodes_below(region, cst.Assign) for t in ex.targets(node) if isinstance(t, cst.Subscript)]
+    adds = any(anatomy.facts.slots.of(t.value) == slot and _is_same(ex.index(t), key) for t in noted)
+    appends = False
+    for call in nodes_below(region, cst.Call):
         base = ex.receiver(call)
-        if base is None or ex.called_name(call) not in {"add", "append"}:
+        if base is None or ex.called_name(call) not in {"add", "append", "insert"} or not call.args:
             continue
-        if anatomy.facts.slots.of(base) == slot and ex.source(call.args[0].value, 200) == ex.source(key, 200):
+        if anatomy.facts.slots.of(base) == slot and _is_same(call.args[-1].value, key):
             adds = True
-        elif anatomy.facts.slots.of(call.args[0].value) == message:
+        elif anatomy.facts.slots.of(call.args[-1].value) == message:
             appends = True
     return adds and appends
+
+
+def _is_same(node: cst.BaseExpression | None, other: cst.BaseExpression) -> bool:
+    return node is not None and ex.source(node, 200) == ex.source(other, 200)
 
 
 def _parts_of_key(anatomy: Anatomy, key: cst.BaseExpression) -> set[tuple[Slot, str]]:
@@ -231,7 +239,9 @@ def _parts_of_key(anatomy: Anatomy, key: cst.BaseExpression) -> set[tuple[Slot, 
     values = anatomy.facts.values_of(key) if isinstance(key, cst.Name) else [key]
     found: set[tuple[Slot, str]] = set()
     for value in values:
-        for part in walk(value):
+        parts = [*walk(value)]
+        read = {part.func for part in parts if isinstance(part, cst.Call)}  # `m.get`, of `m.get("role")`
+        for part in (part for part in parts if part not in read):
             pair = ex.member(part)
             slot = anatomy.facts.slots.of(pair[0]) if pair is not None else None
             if pair is not None and slot is not None and Kind.MESSAGE in anatomy.facts.of(slot):
