@@ -28,7 +28,7 @@ _MUTATORS = _GROWERS | {
 _COPIERS = frozenset(
     {
         "copy", "model_copy", "dict", "list", "tuple", "sorted", "deque", "replace", "_replace", "deepcopy", "dumps",
-        "join", "str",
+        "join", "str", "extend", "update",
     }
 )  # fmt: skip
 _ADDERS = ("add_", "append_", "extend", "aadd_")
@@ -49,6 +49,7 @@ _LIMITS = ("max", "limit", "budget")
 _SIGNALS = frozenset({"set", "set_result", "put", "put_nowait"})
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
 _TOLD_OF = words.SCHEMA_NAMES | {"description", "parameters", "tools"}
+_SCHEMAS = frozenset({"parameters", "input_schema", "inputSchema", "tools", "functions"})
 _LOCKS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
 _CONVERSATIONS = frozenset().union(*words.CONVERSATIONS.values())
 _BODIES = frozenset({"json", "data", "content", "body", None})
@@ -199,6 +200,7 @@ class Needs(Surroundings):
             not self.called.isdisjoint(_COPIERS)
             or self.has(ast.Slice, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Starred)
             or any(None in node.keys for node in self.nodes[ast.Dict])
+            or self.has(ast.AugAssign)
             or self._adds()
         )
 
@@ -331,10 +333,17 @@ class Needs(Surroundings):
         return self._copies and self._writes
 
     def edits_schemas(self) -> bool:
-        """The schema of a tool is stored into, or gets another name, or a copy, that is."""
+        """The schema of a tool is stored into, or gets another name, or a copy, that is; or something is offered."""
+        if self._writes and self._offers():
+            return True
         if not self._writes or not any(schemas.is_one(base, name) for base, name in self.members(schemas.NAMES)):
             return False
         return any(map(schemas.lies_in_one, self._stored_into())) or any(map(schemas.may_be_one, self._bound_values()))
+
+    def _offers(self) -> bool:
+        """Tools' definitions, their schemas, or requests that get something, are put together."""
+        defined = {"type", "function"} <= self.texts or ("name" in self.texts and not self.texts.isdisjoint(_SCHEMAS))
+        return defined or not self.keywords.isdisjoint(_SCHEMAS) or self.shows_request or self.asks
 
     def _stored_into(self) -> Iterator[ast.expr]:
         """What is changed in place."""

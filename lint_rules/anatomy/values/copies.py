@@ -24,10 +24,13 @@ from lint_rules.syntax.record import record
 Path = tuple[str, ...]
 
 ELEMENT = "[]"
+FIRST = "[0]"
 LAST = "[-1]"
 _KINDS = (Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.FUNCTION)
+_ENDS: dict[int | None, str] = {0: FIRST, -1: LAST}
 _LISTERS = frozenset({"list", "tuple", "sorted", "deque"})
 _COPIERS = _LISTERS | {"copy", "model_copy", "dict", "replace", "_replace"}
+_DISPLAYS = (cst.List, cst.Dict, cst.ListComp, cst.DictComp)
 _IMPORTED_COPIERS = frozenset({"copy.copy", "dataclasses.replace"})
 _LOOKERS = frozenset(
     {"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "bool", "max", "min"}
@@ -77,7 +80,7 @@ State = dict[Path, "Ref | None"]
 
 
 def path_of(node: cst.BaseExpression) -> Path | None:
-    """The access path of `x.k[0]["l"]`: name, keys, `[]` for elements, `[-1]` for the last. None without a name."""
+    """The access path of `x.k[i]["l"]`: name, keys, `[]` for elements, `[0]`, `[-1]` at the ends. None if no name."""
     steps: list[str] = []
     here = ex.inner(node)
     while type(here) is not cst.Name:
@@ -85,7 +88,7 @@ def path_of(node: cst.BaseExpression) -> Path | None:
         if pair is not None:
             here, step = ex.inner(pair[0]), pair[1]
         elif type(here) is cst.Subscript and ex.slice_of(here) is None:
-            here, step = ex.inner(here.value), LAST if ex.integer(ex.index(here)) == -1 else ELEMENT
+            here, step = ex.inner(here.value), _ENDS.get(ex.integer(ex.index(here)), ELEMENT)
         elif type(here) is cst.BooleanOperation:
             here, step = ex.inner(here.left), ""
         elif type(here) is cst.Call and ex.called_name(here) in {"pop", "popleft"}:
@@ -144,21 +147,28 @@ def below(part: Part) -> Part:
 
 def lookup(state: State, path: Path | None) -> Ref | None:
     """The shared object at `path`, None when it is our own or nothing is known of it."""
-    for length in range(len(path or ()), 0, -1):
-        prefix = (path or ())[:length]
-        if prefix in state:
-            known = state[prefix]
-            return known.below(len(path or ()) - length) if known is not None else None
-    return None
+    known = _known(state, path)
+    return known[0].below(known[1]) if known is not None and known[0] is not None else None
 
 
 def is_owned(state: State, path: Path | None) -> bool:
     """Whether the object at `path` is known to be our own."""
+    known = _known(state, path)
+    return known is not None and known[0] is None
+
+
+def _known(state: State, path: Path | None) -> tuple[Ref | None, int] | None:
+    """What is said of an object, or else of what it lies in, and how deep. What holds for any element, ends share."""
     for length in range(len(path or ()), 0, -1):
         prefix = (path or ())[:length]
-        if prefix in state:
-            return state[prefix] is None
-    return False
+        for place in (prefix, _anywhere(prefix)):
+            if place in state:
+                return state[place], len(path or ()) - length
+    return None
+
+
+def _anywhere(path: Path) -> Path:
+    return tuple(ELEMENT if step in {FIRST, LAST} else step for step in path)
 
 
 def assign(state: State, path: Path, part: Part) -> State:
@@ -197,6 +207,17 @@ def forms_of_copies(module: SourceModule) -> Iterator[cst.CSTNode]:
     yield from (node for node in module.nodes_of(cst.Dict) if _unfolds(node, cst.StarredDictElement))
     yield from (node for node in module.nodes_of(cst.BinaryOperation) if type(node.operator) is cst.Add)
     yield from (node for node in module.nodes_of(cst.Assign) if type(node.value) is cst.Name or _unpacks(node))
+    yield from (node for node in module.nodes_of(cst.Call, cst.AugAssign) if taken_over(node) is not None)
+
+
+def taken_over(node: cst.CSTNode) -> tuple[cst.Name, cst.BaseExpression] | None:
+    """(xs, ys) of `xs.extend(ys)`, `xs += ys`, `d.update(e)` and `d |= e`: what a list or dict takes over is shared."""
+    into, value = None, None
+    if type(node) is cst.Call and ex.called_name(node) in {"extend", "update"} and len(node.args) == 1:
+        into, value = ex.receiver(node), node.args[0].value
+    elif type(node) is cst.AugAssign and type(node.operator) in {cst.AddAssign, cst.BitOrAssign}:
+        into, value = node.target, node.value
+    return (into, iterated(value)) if isinstance(into, cst.Name) and value is not None else None
 
 
 def _unfolds(node: cst.List | cst.Dict, kind: type[cst.CSTNode]) -> bool:
@@ -230,6 +251,9 @@ class Copies:
             return [element.value for element in node.elements if type(element) is cst.StarredDictElement]
         if type(node) is cst.Assign:
             return [node.value]
+        taken = taken_over(node)
+        if taken is not None:
+            return [taken[1]]
         copied = self._copied(node)
         return [copied[0]] if copied is not None else []
 
@@ -258,9 +282,8 @@ class Copies:
         source, fresh, replaced = copied
         made = self._copy(node, source, fresh, state)
         part: Part = {(): Ref(made, 0)} if made is not None else {}
-        last = _last_of(node)
-        if last is not None and made is not None:
-            part.update(self._keyed(LAST, last, state))
+        for key, value in _ends_of(node).items() if made is not None else ():
+            part.update(self._keyed(key, value, state))
         for key, value in replaced.items() if made is not None else ():
             part.update(self._keyed(key, value, state))
         return part
@@ -310,6 +333,31 @@ class Copies:
         """`first, *rest = xs`: rest is a new list of the same elements."""
         made = self._copy(node, source, 1, state)
         return {(): Ref(made, 0)} if made is not None else {}
+
+    def taken(self, node: cst.CSTNode, state: State) -> State:
+        """The state after a list or dict that was made here has taken over what lies in another, which others hold."""
+        found = taken_over(node)
+        if found is None or lookup(state, (found[0].value,)) is not None or not self._is_made_here(found[0]):
+            return state
+        into, made = found[0], self._copy(node, found[1], 1, state)
+        if made is None or not self.is_kept(made.source, node, later=False):
+            return state
+        own: Part = {path[1:]: ref for path, ref in state.items() if path[0] == into.value and path[1:] != (LAST,)}
+        return assign(state, (into.value,), {**own, (FIRST,): None, (): Ref(made, 0)})
+
+    def _is_made_here(self, name: cst.Name) -> bool:
+        """Whether a local stands for lists and dicts that are written here, or copied."""
+        slot = self.facts.slots.of(name)
+        values = self.facts.assigned(slot) if slot is not None and slot[:2] == ("var", self.function) else []
+        return name.value not in parameter_names(self.function) and bool(values) and all(map(self._is_new, values))
+
+    def _is_new(self, value: cst.BaseExpression) -> bool:
+        value = ex.inner(value)
+        return (
+            isinstance(value, _DISPLAYS)
+            or ex.dotted(getattr(value, "func", value)) in {"list", "dict"}
+            or self._is_copy(value)
+        )
 
     def renamed(self, target: cst.Name, value: cst.Name) -> Part:
         """`shown = entry`, and shown goes into a list of its own: meant as a copy, but it is the same message."""
@@ -449,12 +497,12 @@ class Copies:
 
     # -- who else holds the original ---------------------------------------------------------------------------
 
-    def is_kept(self, source: cst.BaseExpression, since: cst.CSTNode, depth: int = 0) -> bool:
-        """Whether somebody still sees the original: a caller, an object, the module, or code further down."""
+    def is_kept(self, source: cst.BaseExpression, since: cst.CSTNode, depth: int = 0, later: bool = True) -> bool:
+        """Whether somebody still sees the original: a caller, an object, the module, or code further down (`later`)."""
         slot = self.facts.slots.of(source)
         if slot is None or depth > 4:
             inside = next((n for n in [ex.inner(source)] if isinstance(n, cst.Subscript)), None)
-            return inside is not None and depth <= 4 and self.is_kept(inside.value, since, depth + 1)
+            return inside is not None and depth <= 4 and self.is_kept(inside.value, since, depth + 1, later)
         slot = root_object(slot)
         if slot[0] == "attr":
             return True
@@ -463,9 +511,8 @@ class Copies:
         scope, name = slot[1], slot[2]
         if scope is not self.function or name in parameter_names(scope):
             return True
-        return any(self.is_kept(value, since, depth + 1) for value in self._bound_to(name)) or self._read_after(
-            name, since
-        )
+        held = any(self.is_kept(value, since, depth + 1, later) for value in self._bound_to(name))
+        return held or (later and self._read_after(name, since))
 
     def _bound_to(self, name: str) -> Iterator[cst.BaseExpression]:
         """What a local is bound to: assigned values that are names of something else, and what loops iterate over."""
@@ -497,10 +544,10 @@ class Copies:
         )
 
 
-def _last_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The last element of `[*h, m]` and `h + [m]`, which is no part of h."""
+def _ends_of(node: cst.BaseExpression) -> dict[str, cst.BaseExpression]:
+    """The first and the last element of `[s, *h, m]` and `[s] + h + [m]`, which are no parts of h."""
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
-        return _last_of(node.right)
-    if isinstance(node, cst.List) and node.elements and not isinstance(node.elements[-1], cst.StarredElement):
-        return node.elements[-1].value
-    return None
+        first, last = _ends_of(ex.inner(node.left)).get(FIRST), _ends_of(ex.inner(node.right)).get(LAST)
+        return {key: value for key, value in ((FIRST, first), (LAST, last)) if value is not None}
+    ends = ((FIRST, node.elements[:1]), (LAST, node.elements[-1:])) if isinstance(node, cst.List) else ()
+    return {key: e.value for key, found in ends for e in found if not isinstance(e, cst.StarredElement)}

@@ -171,6 +171,9 @@ class Flows(Forms):
                 evidence = Evidence("has messages added to it", node, True, kinds[Kind.HISTORY])
                 self.learn(slot, Kind.HISTORY, evidence)
             self._learn_all(slot, kinds, node.value)
+            known = self.of(slot).get(Kind.HISTORY) if slot is not None and slot[0] == "var" else None
+            if known is not None and known.used:
+                self.use(node.value, Kind.HISTORY, Evidence("is added to a history", node, True, known))
             if Kind.ARGUMENTS in kinds and slot is not None:  # pieces of a streamed input that are put together
                 evidence = Evidence("is a tool's input put together from pieces", node, True, kinds[Kind.ARGUMENTS])
                 self.learn(slot, Kind.ARGUMENTS_TEXT, evidence)

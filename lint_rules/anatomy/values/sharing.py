@@ -24,6 +24,7 @@ from lint_rules.anatomy.values.copies import (
     join,
     lookup,
     path_of,
+    taken_over,
 )
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -101,7 +102,8 @@ class Stores:
         module = self.facts.module
         for node in forms_of_copies(module):
             if self._of(module.scope_of[node].function).may_make(node):
-                yield node.value if type(node) is cst.Assign else node
+                taken = taken_over(node)
+                yield node.value if type(node) is cst.Assign else taken[1] if taken is not None else node
 
     def _fields(self, method: Scope) -> State:
         """What the object of a method has shared with others since it was made, if nobody else changes it there."""
@@ -189,6 +191,8 @@ class Stores:
         elif (grown := _appended(node)) is not None:
             base, value = grown
             state = assign(state, (*base, LAST), copies.part(value, state) or {(): None})
+        elif (taking := node.value if type(node) is cst.Expr else node) is not None and taken_over(taking) is not None:
+            state = copies.taken(taking, state)
         elif copies.function.nodes_of(cst.NamedExpr):
             for inside in (n for e in point.expressions() for n in walk_scope(e)):
                 if type(inside) is cst.NamedExpr:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy.values.copies import LAST, Copies, Path, path_of
+from lint_rules.anatomy.values.copies import LAST, Copies, Path, path_of, taken_over
 from lint_rules.syntax import expressions as ex
 
 MUTATORS = frozenset(
@@ -108,6 +108,8 @@ class Trails:
                     path = path_of(base)
                     if path is not None and path_of(outer.args[0].value) is None:
                         found.append((*path, LAST))
+                elif (taken := taken_over(outer)) is not None:
+                    found.append((taken[0].value,))
                 if not self._copies.hands_through(outer):
                     return found
             elif type(outer) is cst.NamedExpr:
@@ -120,6 +122,8 @@ class Trails:
                 return [*found, *_paths(outer.target)]
             elif type(outer) is cst.AugAssign and outer.target is node:
                 return None if below >= 0 and (below or type(outer.value) in {cst.List, cst.ListComp}) else found
+            elif (taken := taken_over(outer)) is not None:
+                return [*found, (taken[0].value,)]
             elif type(outer) is cst.AssignTarget or type(outer) is cst.AnnAssign or type(outer) is cst.Del:
                 return None if below > 0 else found
             elif type(outer) not in _HANDS_THROUGH:

@@ -71,7 +71,8 @@ _HELP = "edit a copy of your own: `copy.deepcopy(...)`"
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     found: dict[object, list[SharedStore]] = {}  # one schema is one defect, however often it is stored into
     claimed: set[cst.CSTNode] = set()
-    for store in SchemaStores(anatomy).found():
+    shared = SchemaStores(anatomy)
+    for store in shared.found():
         if store.node not in claimed:
             claimed.add(store.node)
             found.setdefault(_place(anatomy, store), []).append(store)
@@ -79,7 +80,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         stores.sort(key=lambda store: anatomy.module.order[store.node])
         function = anatomy.module.scope_of[stores[0].node].function
         if not says_so(function):
-            yield _draft(anatomy, stores)
+            yield _draft(anatomy, stores, shared.what(stores[0]) in {"tools", "request"})
 
 
 def _place(anatomy: Anatomy, store: SharedStore) -> object:
@@ -89,18 +90,16 @@ def _place(anatomy: Anatomy, store: SharedStore) -> object:
     return anatomy.module.scope_of[store.node].function, ex.source(store.copy.source)
 
 
-def _draft(anatomy: Anatomy, stores: list[SharedStore]) -> Draft:
+def _draft(anatomy: Anatomy, stores: list[SharedStore], is_sent: bool) -> Draft:
     copy = stores[0].copy
-    source = ex.source(copy.source, 40)
-    how = "is" if copy.fresh == 0 else "is shared with"
-    message = (
-        f"`{ex.source(stores[0].target, 40)}` {how} the tool's own `{source}`: every later request that offers the tool"
-        " sends the edited schema"
-    )
+    source, target = ex.source(copy.source, 40), ex.source(stores[0].target, 40)
+    whose = f"`{source}`" if is_sent else f"the tool's own `{source}`"
+    harm = "is sent with the edit" if is_sent else "that offers the tool sends the edited schema"
     if ex.source(stores[0].target).startswith(ex.source(copy.source)):
-        message = (
-            f"this edits the tool's own `{source}`: every later request that offers the tool sends the edited schema"
-        )
+        message = f"this edits {whose}: every later request {harm}"
+    else:
+        how = "is" if copy.fresh == 0 else "is shared with"
+        message = f"`{target}` {how} {whose}: every later request {harm}"
     notes = [] if copy.node is copy.source else [Note(copy.node, f"this copies `{source}` one level deep")]
     if copy.node is copy.source and not anatomy.module.inside(copy.node, stores[0].node):
         notes = [Note(copy.node, "taken here, not copied")]

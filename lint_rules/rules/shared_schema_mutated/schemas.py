@@ -1,26 +1,31 @@
 """Schemas of tools that somebody else holds, and stores into them: through another name, or a copy too shallow.
 
 A schema is known by the name it is kept under (`inputSchema`, `params_json_schema`, `tool_spec`; `parameters` of a
-tool or function), a list of tools by being offered to a model (`tools=`).
+tool or function), or by what is done with it: `offered.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.copies import Copies, Copy, Part, Ref, State, is_owned, lookup, path_of
+from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.sharing import SharedStore, Stores, stores_at
+from lint_rules.rules.shared_schema_mutated.offered import What, offered
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names, parameters
+from lint_rules.syntax.walk import walk
 
 _DEEPEST = 5
 _THROUGH = ("list", "enumerate", "reversed", "cast", "sorted", "tuple", "flatten", "filter", "chain", "unique")
 """Starts of names of functions that give back the very elements they get."""
+_GROWERS = frozenset({"append", "extend", "insert"})
 _OF_TOOLS = ("tool", "func", "spec")
 
 
@@ -30,57 +35,124 @@ class SchemaStores(Stores):
     def __init__(self, anatomy: Anatomy) -> None:
         super().__init__(anatomy)
         self._anatomy = anatomy
+        self._offered = offered(anatomy.facts)
+        self._of_schemas: dict[Scope, _SchemaCopies] = {}
 
     def found(self) -> Iterator[SharedStore]:
         """Each store, with what was copied or named; a place where nothing is between both is its own source."""
         for function in self.facts.module.functions:
-            if function.kind == "function" and _mentions(function):
-                yield from self._run(function, {}, 1)
-                yield from self._direct(function)
+            if function.kind == "function" and (function in self._offering or _mentions(function)):
+                yield from filter(self._tells, (*self._run(function, {}, 1), *self._direct(function)))
+
+    @cached_property
+    def _offering(self) -> set[Scope]:
+        """The functions that put together what is offered."""
+        return {function for function, _ in self._offered}
 
     def _first(self) -> Iterator[cst.CSTNode]:
-        kinds = cst.Attribute, cst.Subscript, cst.Call
-        return (node for kind in kinds for node in self.facts.module.nodes_of(kind) if is_schema(node))
+        for node in self.facts.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call, cst.Name):
+            function = self.facts.module.scope_of[node].function
+            if is_schema(node) or (function in self._offering and self._of(function).is_held(node)):
+                yield node
 
-    def _of(self, function: Scope) -> Copies:
-        if function not in self._copies:
-            self._copies[function] = _SchemaCopies(self.facts, function)
-        return self._copies[function]
+    def _tells(self, store: SharedStore) -> bool:
+        """Whether it is a schema that is edited, or what is offered gets other by it from request to request."""
+        what = self.what(store)
+        if what in {None, "schema"}:
+            return what is not None or is_schema(store.copy.source)
+        here = self.facts.module.scope_of[store.node].function
+        owned = store.copy.fresh == 0 and _starts_with(store.copy.source, self.facts.module.self_name(here))
+        lasts = self._adds_the_same(store.node) if owned else True  # an object may keep what it learns
+        return lasts and not self.facts.kinds(store.target) and self._stays(store)
+
+    def _stays(self, store: SharedStore) -> bool:
+        """Whether an edit outlasts its request: not so what each request sets anew, nor what is tested for before."""
+        tests = [each.test for each in self.facts.module.ancestors(store.node) if isinstance(each, cst.If)]
+        slot = self.facts.slots.of(store.target)
+        if any(self.facts.slots.of(part) == slot for test in tests for part in walk(test) if ex.reads_place(part)):
+            return False
+        sets = not isinstance(store.node, cst.Call) or ex.called_name(store.node) in {"update", "setdefault"}
+        return bool(tests) or not sets or isinstance(store.node, (cst.Del, cst.AugAssign))
+
+    def what(self, store: SharedStore) -> What | None:
+        """What is edited."""
+        whole = self._whole(store.target)
+        return self._what(whole) if whole is not None else None
+
+    def _what(self, node: cst.BaseExpression) -> What | None:
+        """What a place is that is offered in the function in which it stands."""
+        slot, function = self.facts.slots.of(node), self.facts.module.scope_of[node].function
+        return self._offered.get((function, slot)) if slot is not None else None
+
+    def _whole(self, container: cst.BaseExpression) -> cst.BaseExpression | None:
+        """The schema, or what is offered, that a container is, or lies in."""
+        here: cst.BaseExpression | None = container
+        while here is not None and not is_schema(here) and self._what(here) is None:
+            pair = ex.member(here)
+            here = pair[0] if pair is not None else here.value if isinstance(here, cst.Subscript) else None
+        return here
+
+    def _of(self, function: Scope) -> _SchemaCopies:
+        if function not in self._of_schemas:
+            self._of_schemas[function] = _SchemaCopies(self.facts, function, function in self._offering)
+        return self._of_schemas[function]
 
     def _matters(self, copy: Copy) -> bool:
         return True
 
     def _direct(self, function: Scope) -> Iterator[SharedStore]:
-        """`tool.inputSchema["properties"] = {}`, where the tool came from elsewhere."""
+        """`tool.inputSchema["properties"] = {}`, where the tool came from elsewhere; `self.tools.append(tool)`."""
         copies = self._of(function)
         own = self.facts.module.self_name(function)
         for point in self._anatomy.flow(function).points:
             for container, node in stores_at(point):
-                whole = _whole(container)
-                if whole is not None and not _starts_with(whole, own) and copies.is_kept(whole, node):
+                whole = self._whole(container)
+                if whole is None or isinstance(whole, cst.Name) or not copies.is_kept(whole, node):
+                    continue
+                if not _starts_with(whole, own) or self._what(whole) in {"tools", "request"}:
                     yield SharedStore(node, container, Copy(whole, whole, 0, _evidence(whole), function))
+
+    def _adds_the_same(self, node: cst.CSTNode) -> bool:
+        """`self.tools.append(SEARCH)`: each time it is done, the list gets the same once more."""
+        given = ex.positional(node) if isinstance(node, cst.Call) and ex.called_name(node) in _GROWERS else []
+        slots = [self.facts.slots.of(part) for value in given for part in walk(value) if ex.reads_place(part)]
+        return bool(given) and all(slot is not None and slot[1] is self.facts.module.top for slot in slots)
 
 
 class _SchemaCopies(Copies):
-    """What expressions share with schemas, not with messages."""
+    """What expressions share with schemas, and where something is put together to be offered, with whatever is kept."""
+
+    def __init__(self, facts: Facts, function: Scope, offers: bool) -> None:
+        super().__init__(facts, function)
+        self._offers = offers
+
+    def is_held(self, node: cst.CSTNode) -> bool:
+        """Whether a place may hold what others offer, too: a schema, or what is no part of a conversation."""
+        if is_schema(node) or not self._offers:
+            return is_schema(node)
+        slot = self.facts.slots.of(node) if isinstance(node, (cst.Attribute, cst.Subscript, cst.Name)) else None
+        is_local = slot is not None and slot[0] == "var" and slot[1] is self.function
+        return slot is not None and not is_local and not self.facts.kinds(node)  # type: ignore[arg-type]
 
     def part(self, node: cst.BaseExpression, state: State) -> Part:
         inner = ex.inner(node)
         if type(inner) is cst.Call and ex.called_name(inner) == "cast" and len(inner.args) == 2:
             inner = inner.args[1].value
-        if is_schema(inner) and lookup(state, path_of(inner)) is None and not is_owned(state, path_of(inner)):
+        if self.is_held(inner) and lookup(state, path_of(inner)) is None and not is_owned(state, path_of(inner)):
             made = self._copy(inner, inner, 0, state)
             return {(): Ref(made, 0)} if made is not None else {}
         return super().part(node, state)
 
-    def is_kept(self, source: cst.BaseExpression, since: cst.CSTNode, depth: int = 0) -> bool:
+    def is_kept(self, source: cst.BaseExpression, since: cst.CSTNode, depth: int = 0, later: bool = True) -> bool:
         """Whether the tool came from elsewhere: from a caller, an object or the module, and was not made here."""
         pair = ex.member(source)
         if pair is not None and (Kind.CALL in self.facts.kinds(pair[0]) or self._is_signature(pair[0])):
             return False  # what a model wrote for a tool; what Python knows of a function
-        here = _root(source)
+        here, base = _root(source), ex.receiver(_root(source))
         if isinstance(here, cst.Call):
             given = ex.positional(here)
+            if base is not None and not here.args and type(self.facts.module.parent[here]) is not cst.Await:
+                return depth < _DEEPEST and self.is_kept(base, since, depth + 1)  # `registry.all()`
             through = ex.called_name(here).lstrip("_").startswith(_THROUGH)
             return through and bool(given) and depth < _DEEPEST and self.is_kept(given[-1], since, depth + 1)
         slot = self.facts.slots.of_name(here)
@@ -118,7 +190,7 @@ class _SchemaCopies(Copies):
         if shared is not None:
             fresh = max(fresh, shared.copy.fresh - shared.depth)
             return self._made.setdefault(node, Copy(node, source, fresh, shared.copy.evidence, self.function))
-        if not is_schema(source) or is_owned(state, path_of(source)) or not self.is_kept(source, node):
+        if not self.is_held(source) or is_owned(state, path_of(source)) or not self.is_kept(source, node):
             return None
         return self._made.setdefault(node, Copy(node, source, fresh, _evidence(source), self.function))
 
@@ -153,18 +225,6 @@ def is_schema(node: cst.CSTNode) -> bool:
     inside = ex.member(pair[0])
     name = inside[1] if inside is not None else ex.dotted(pair[0]) or ""
     return any(word in name.lower() for word in _OF_TOOLS) and "call" not in name.lower()
-
-
-def _whole(container: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The schema that a container is, or lies in."""
-    here: cst.BaseExpression = container
-    while True:
-        if is_schema(here):
-            return here
-        pair = ex.member(here)
-        if pair is None:
-            return None
-        here = pair[0]
 
 
 def _starts_with(node: cst.BaseExpression, own: str | None) -> bool:
