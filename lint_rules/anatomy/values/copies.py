@@ -20,6 +20,7 @@ from lint_rules.anatomy.values.slots import root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameter_names
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk_scope
 
 Path = tuple[str, ...]
 
@@ -207,17 +208,37 @@ def forms_of_copies(module: SourceModule) -> Iterator[cst.CSTNode]:
     yield from (node for node in module.nodes_of(cst.Dict) if _unfolds(node, cst.StarredDictElement))
     yield from (node for node in module.nodes_of(cst.BinaryOperation) if type(node.operator) is cst.Add)
     yield from (node for node in module.nodes_of(cst.Assign) if type(node.value) is cst.Name or _unpacks(node))
-    yield from (node for node in module.nodes_of(cst.Call, cst.AugAssign) if taken_over(node) is not None)
+    yield from (node for node in module.nodes_of(cst.Call, cst.AugAssign, cst.For) if any(taken_over(node)))
 
 
-def taken_over(node: cst.CSTNode) -> tuple[cst.Name, cst.BaseExpression] | None:
-    """(xs, ys) of `xs.extend(ys)`, `xs += ys`, `d.update(e)` and `d |= e`: what a list or dict takes over is shared."""
+def taken_over(node: cst.CSTNode) -> Iterator[tuple[cst.Name, cst.BaseExpression, cst.CSTNode]]:
+    """(xs, ys, where) of `xs.extend(ys)`, `xs += ys`, `d.update(e)`, `d |= e`, and `for y in ys: xs.append(y)`.
+
+    What a list or dict takes over, it shares. A loop that puts other elements into a list, too, is none of these.
+    """
     into, value = None, None
     if type(node) is cst.Call and ex.called_name(node) in {"extend", "update"} and len(node.args) == 1:
         into, value = ex.receiver(node), node.args[0].value
     elif type(node) is cst.AugAssign and type(node.operator) in {cst.AddAssign, cst.BitOrAssign}:
         into, value = node.target, node.value
-    return (into, iterated(value)) if isinstance(into, cst.Name) and value is not None else None
+    elif type(node) is cst.For and type(node.target) is cst.Name:
+        yield from ((base, iterated(node.iter), call) for base, call in _collecting(node.body, node.target.value))
+    if isinstance(into, cst.Name) and value is not None:
+        yield into, iterated(value), node
+
+
+def _collecting(body: cst.CSTNode, name: str) -> Iterator[tuple[cst.Name, cst.Call]]:
+    """The lists to which nothing else is appended than what a name stands for that is not bound again."""
+    found: dict[str, list[tuple[cst.Name, cst.Call]]] = {}
+    for node in walk_scope(body):
+        if isinstance(node, (cst.Assign, cst.AnnAssign, cst.NamedExpr)):
+            if name in [bound for target in ex.targets(node) for bound in ex.target_names(target)]:
+                return
+        elif type(node) is cst.Call and ex.called_name(node) == "append" and len(node.args) == 1:
+            base = ex.receiver(node)
+            if isinstance(base, cst.Name):
+                found.setdefault(base.value, []).append((base, node))
+    yield from (puts[0] for puts in found.values() if all(ex.dotted(put.args[0].value) == name for _, put in puts))
 
 
 def _unfolds(node: cst.List | cst.Dict, kind: type[cst.CSTNode]) -> bool:
@@ -236,6 +257,7 @@ class Copies:
         self.facts = facts
         self.function = function
         self._made: dict[cst.CSTNode, Copy] = {}
+        self._taking: dict[cst.CSTNode, list[tuple[cst.Name, cst.BaseExpression, cst.CSTNode]]] = {}
 
     def may_make(self, node: cst.CSTNode) -> bool:
         """Whether a node of the function, a copy by its form, may copy messages that others see."""
@@ -251,9 +273,9 @@ class Copies:
             return [element.value for element in node.elements if type(element) is cst.StarredDictElement]
         if type(node) is cst.Assign:
             return [node.value]
-        taken = taken_over(node)
-        if taken is not None:
-            return [taken[1]]
+        taken = [source for _, source, _ in taken_over(node)]
+        if taken:
+            return taken
         copied = self._copied(node)
         return [copied[0]] if copied is not None else []
 
@@ -336,14 +358,16 @@ class Copies:
 
     def taken(self, node: cst.CSTNode, state: State) -> State:
         """The state after a list or dict that was made here has taken over what lies in another, which others hold."""
-        found = taken_over(node)
-        if found is None or lookup(state, (found[0].value,)) is not None or not self._is_made_here(found[0]):
-            return state
-        into, made = found[0], self._copy(node, found[1], 1, state)
-        if made is None or not self.is_kept(made.source, node, later=False):
-            return state
-        own: Part = {path[1:]: ref for path, ref in state.items() if path[0] == into.value and path[1:] != (LAST,)}
-        return assign(state, (into.value,), {**own, (FIRST,): None, (): Ref(made, 0)})
+        if node not in self._taking:
+            self._taking[node] = [each for each in taken_over(node) if self._is_made_here(each[0])]
+        for into, source, where in self._taking[node]:
+            if lookup(state, (into.value,)) is None:
+                made = self._copy(where, source, 1, state)
+                if made is not None and self.is_kept(made.source, where, later=False):
+                    own = {path: ref for path, ref in state.items() if path[0] == into.value and path[1:] != (LAST,)}
+                    state = assign(state, (into.value,), {(FIRST,): None, (): Ref(made, 0)})
+                    state = {**own, **state}
+        return state
 
     def _is_made_here(self, name: cst.Name) -> bool:
         """Whether a local stands for lists and dicts that are written here, or copied."""

@@ -102,8 +102,8 @@ class Stores:
         module = self.facts.module
         for node in forms_of_copies(module):
             if self._of(module.scope_of[node].function).may_make(node):
-                taken = taken_over(node)
-                yield node.value if type(node) is cst.Assign else taken[1] if taken is not None else node
+                taken: list[cst.CSTNode] = [source for _, source, _ in taken_over(node)]
+                yield from taken or [node.value if type(node) is cst.Assign else node]
 
     def _fields(self, method: Scope) -> State:
         """What the object of a method has shared with others since it was made, if nobody else changes it there."""
@@ -187,12 +187,12 @@ class Stores:
         elif type(node) is cst.AnnAssign and node.value is not None:
             state = self._bind(copies, node.target, node.value, state)
         elif type(node) is cst.For:
-            state = self._iterate(copies, node, state)
+            state = copies.taken(node, self._iterate(copies, node, state))
         elif (grown := _appended(node)) is not None:
             base, value = grown
             state = assign(state, (*base, LAST), copies.part(value, state) or {(): None})
-        elif (taking := node.value if type(node) is cst.Expr else node) is not None and taken_over(taking) is not None:
-            state = copies.taken(taking, state)
+        elif type(node) is cst.AugAssign or (type(node) is cst.Expr and any(taken_over(node.value))):
+            state = copies.taken(node.value if type(node) is cst.Expr else node, state)
         elif copies.function.nodes_of(cst.NamedExpr):
             for inside in (n for e in point.expressions() for n in walk_scope(e)):
                 if type(inside) is cst.NamedExpr:
@@ -326,6 +326,9 @@ class Stores:
         if Kind.HISTORY not in self.facts.kinds(copy.source) or copy.fresh == 0:
             return True
         statement = self.facts.module.statement(copy.node)
+        if isinstance(statement, (cst.Expr, cst.AugAssign)):
+            into = statement.target if isinstance(statement, cst.AugAssign) else ex.receiver(statement.value)
+            return not isinstance(into, cst.Name) or not self._replaces_original([into.value], copy)
         if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
             return True
         targets = ex.targets(statement)
@@ -338,12 +341,31 @@ class Stores:
         return not names or any(copies.is_used_as_list(name) or self._moves_elements(name, copy) for name in names)
 
     def _replaces_original(self, names: list[str], copy: Copy) -> bool:
-        """`kept = [m for m in self.h]` ... `self.h = kept`: the copy takes the original's place."""
+        """`kept = [m for m in self.h]` ... `self.h = kept`: the copy takes the original's place, or for all callers."""
         original = path_of(copy.source)
+        if self._is_given_up(copy):
+            return True
         return original is not None and len(original) > 1 and any(
             isinstance(node, cst.Assign) and isinstance(node.value, cst.Name) and node.value.value in names
             and any(path_of(target.target) == original for target in node.targets)
             for node in copy.function.nodes
+        )  # fmt: skip
+
+    def _is_given_up(self, copy: Copy) -> bool:
+        """Whether each caller puts the result where it had what it handed over: `self.h = merged(self.h)`."""
+        slots, parameter = self.facts.slots, self.facts.slots.of(copy.source)
+        sites = self._calls.sites[copy.function]
+        handed = [
+            (site.node, slots.of(v))
+            for site in sites
+            for p, v in slots.bindings(site.node, copy.function)
+            if p == parameter
+        ]
+        return bool(handed) and all(
+            slot is not None and slot[0] != "var"
+            and isinstance(statement := self.facts.module.statement(call), cst.Assign)
+            and slot in [slots.of(target.target) for target in statement.targets]
+            for call, slot in handed
         )  # fmt: skip
 
     def _moves_elements(self, name: str, copy: Copy) -> bool:

@@ -106,10 +106,10 @@ class Trails:
                     return None
                 elif name == "append" and base is not None:
                     path = path_of(base)
-                    if path is not None and path_of(outer.args[0].value) is None:
-                        found.append((*path, LAST))
-                elif (taken := taken_over(outer)) is not None:
-                    found.append((taken[0].value,))
+                    if path is not None:
+                        found.append((*path, LAST) if path_of(outer.args[0].value) is None else path)
+                else:
+                    found += [(into.value,) for into, _, _ in taken_over(outer)]
                 if not self._copies.hands_through(outer):
                     return found
             elif type(outer) is cst.NamedExpr:
@@ -122,8 +122,8 @@ class Trails:
                 return [*found, *_paths(outer.target)]
             elif type(outer) is cst.AugAssign and outer.target is node:
                 return None if below >= 0 and (below or type(outer.value) in {cst.List, cst.ListComp}) else found
-            elif (taken := taken_over(outer)) is not None:
-                return [*found, (taken[0].value,)]
+            elif type(outer) is cst.AugAssign:
+                return found + [(into.value,) for into, _, _ in taken_over(outer)]
             elif type(outer) is cst.AssignTarget or type(outer) is cst.AnnAssign or type(outer) is cst.Del:
                 return None if below > 0 else found
             elif type(outer) not in _HANDS_THROUGH:
