@@ -38,7 +38,8 @@ variables, keys, unpacking and helpers of the same file; one that `__init__` mak
 where another method alone goes on with it. A store counts when it reaches deeper than the copy is new, and somebody
 else (a caller, an object, later code) still holds the original. Replacing a top-level key of a copied message is
 harmless and silent, and so is a nested part that was replaced by a new object first, and an attribute of a message
-object that no request is made of (`message.step = 3`).
+object that no request is made of (`message.step = 3`). Silent, too, is a copy that takes the original's place
+(`self.history = kept`), also where all callers put it there.
 
 ## Known problems
 What functions of other files do with a copy is not seen.

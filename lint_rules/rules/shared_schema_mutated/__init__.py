@@ -3,7 +3,7 @@
 ## What it does
 Reports stores into the schema of a tool that others hold too: the schema is only named anew (`schema =
 tool.inputSchema`) or copied one level deep (`{**tool.tool_spec}`), and then edited for one request, one provider or one
-display.
+display. The same for tools and parts of a request that are kept for all requests.
 
 ## Why is this bad
 The tool keeps the edit. The next agent, the next request and another provider get a schema that nobody wrote: strict
@@ -36,14 +36,22 @@ def to_openai(tool):
 
 ## How it decides
 A schema is known by the name under which a tool keeps it: `inputSchema` (MCP), `input_schema` (Anthropic),
-`params_json_schema` (OpenAI Agents), `tool_spec`, `parameters` of a tool or function, and the like. The tool must come
-from elsewhere: a parameter, an element of one, an attribute. Names, shallow copies and loops are followed on the
-control-flow graph; a deep copy, or a new dict for the nested part, ends it. A function whose name or docstring says
-that it edits (`set_...`, `add_...`, "in place") is silent, and so is one that edits tools it has made.
+`params_json_schema` (OpenAI Agents), `tool_spec`, `parameters` of a tool or function, and the like; or by what the
+function does with it, whatever it is called: it stands in the definition of a tool, or becomes one (`schema["type"] =
+"function"`). The tool must come from elsewhere: a parameter, an element of one, an attribute. Names, shallow copies and
+loops are followed on the control-flow graph; a deep copy, or a new dict for the nested part, ends it. A function whose
+name or docstring says that it edits (`set_...`, `add_...`, "in place") is silent, and so is one that edits tools it has
+made.
+
+Of a list of tools that a request offers, and of what a request is made of (`body.update(COMMON)`, `{**self.options,
+"messages": messages}`), an edit counts that stays in a part which an attribute or a global keeps. Silent is what each
+request sets anew, what is put there only where a test has looked for it, and what an object learns: into a list of its
+own, or into what it keeps, only the same constant that is put there again and again counts.
 
 ## Known problems
-Schemas that a method returns (`tool.get_schema()`) are taken for new ones. A function of another file that edits the
-schema it gets is not seen.
+Schemas that a method returns (`tool.get_schema()`) are taken for new ones, tools that one without arguments returns
+(`registry.all()`) for those that its object keeps. A function of another file that edits the schema it gets is not
+seen, and options that a caller hands over are not followed.
 
 ## Fix safety
 There is no fix: where the copy belongs, and how deep it has to be, depends on the edit.
