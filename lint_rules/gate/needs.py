@@ -333,35 +333,14 @@ class Needs(Surroundings):
         return self._copies and self._writes
 
     def edits_schemas(self) -> bool:
-        """The schema of a tool is stored into, or gets another name, or a copy, that is; or something is offered."""
-        if self._writes and self._offers():
-            return True
-        if not self._writes or not any(schemas.is_one(base, name) for base, name in self.members(schemas.NAMES)):
-            return False
-        return any(map(schemas.lies_in_one, self._stored_into())) or any(map(schemas.may_be_one, self._bound_values()))
+        """Something is stored into, and there are schemas of tools, or something is offered."""
+        known = (schemas.is_one(base, name) for base, name in self.members(schemas.NAMES))
+        return self._writes and (self._offers() or any(known))
 
     def _offers(self) -> bool:
         """Tools' definitions, their schemas, or requests that get something, are put together."""
         defined = {"type", "function"} <= self.texts or ("name" in self.texts and not self.texts.isdisjoint(_SCHEMAS))
         return defined or not self.keywords.isdisjoint(_SCHEMAS) or self.shows_request or self.asks
-
-    def _stored_into(self) -> Iterator[ast.expr]:
-        """What is changed in place."""
-        for kind in (ast.Attribute, ast.Subscript):
-            yield from (node.value for node in self.nodes[kind] if type(node.ctx) is not ast.Load)
-        yield from (node.target for node in self.nodes[ast.AugAssign])
-        for node in self.nodes[ast.Call]:
-            if type(node.func) is ast.Attribute and node.func.attr in _MUTATORS:
-                yield node.func.value
-
-    def _bound_values(self) -> Iterator[ast.expr]:
-        """What gets a name, is looped over, is given back, or put into a list."""
-        for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return):
-            yield from (node.value for node in self.nodes[kind] if node.value is not None)
-        yield from (node.iter for node in (*self.nodes[ast.For], *self.nodes[ast.AsyncFor]))
-        for node in self.nodes[ast.Call]:
-            if called_name(node) == "append":
-                yield from node.args
 
     def repeats_calls(self) -> bool:
         """Calls that are compared, or looked up by a key."""

@@ -373,15 +373,8 @@ class Copies:
         """Whether a local stands for lists and dicts that are written here, or copied."""
         slot = self.facts.slots.of(name)
         values = self.facts.assigned(slot) if slot is not None and slot[:2] == ("var", self.function) else []
-        return name.value not in parameter_names(self.function) and bool(values) and all(map(self._is_new, values))
-
-    def _is_new(self, value: cst.BaseExpression) -> bool:
-        value = ex.inner(value)
-        return (
-            isinstance(value, _DISPLAYS)
-            or ex.dotted(getattr(value, "func", value)) in {"list", "dict"}
-            or self._is_copy(value)
-        )
+        made = all(isinstance(value, _DISPLAYS) or self._is_copy(value) for value in map(ex.inner, values))
+        return made and bool(values) and name.value not in parameter_names(self.function)
 
     def renamed(self, target: cst.Name, value: cst.Name) -> Part:
         """`shown = entry`, and shown goes into a list of its own: meant as a copy, but it is the same message."""
