@@ -8,6 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.copies import (
     ELEMENT,
     LAST,
@@ -313,13 +314,14 @@ class Stores:
             if callee is None or callee.kind == "lambda":
                 continue
             for slot, value in self.facts.slots.bindings(call, callee):
-                ref = copies.part(value, state).get(())
+                part = copies.part(value, state)
+                ref = part.get(())
                 if ref is None or ref.copy.function is callee:
                     continue
                 key = (callee, slot[2], ref.depth, ref.copy.node)
                 if key not in self._entered:
                     self._entered.add(key)
-                    yield from self._run(callee, {(slot[2],): Ref(ref.copy, ref.depth)}, depth + 1)
+                    yield from self._run(callee, {(slot[2], *path): each for path, each in part.items()}, depth + 1)
 
     def _matters(self, copy: Copy) -> bool:
         """Not a selection of messages to edit: a copied list that is only looped over changes them on purpose."""
@@ -352,21 +354,23 @@ class Stores:
         )  # fmt: skip
 
     def _is_given_up(self, copy: Copy) -> bool:
-        """Whether each caller puts the result where it had what it handed over: `self.h = merged(self.h)`."""
+        """Whether each caller puts the result where it had what it handed over, or has made that for the call."""
         slots, parameter = self.facts.slots, self.facts.slots.of(copy.source)
-        sites = self._calls.sites[copy.function]
         handed = [
-            (site.node, slots.of(v))
-            for site in sites
-            for p, v in slots.bindings(site.node, copy.function)
-            if p == parameter
+            (site, value)
+            for site in self._calls.sites[copy.function]
+            for slot, value in slots.bindings(site.node, copy.function)
+            if slot == parameter
         ]
-        return bool(handed) and all(
-            slot is not None and slot[0] != "var"
-            and isinstance(statement := self.facts.module.statement(call), cst.Assign)
-            and slot in [slots.of(target.target) for target in statement.targets]
-            for call, slot in handed
-        )  # fmt: skip
+        return bool(handed) and all(self._gives_up(site, value) for site, value in handed)
+
+    def _gives_up(self, site: CallSite, value: cst.BaseExpression) -> bool:
+        """`self.h = merged(self.h)`; `h = merged(h)`, where h was made here; `merged(render(h))`."""
+        slot, statement = self.facts.slots.of(value), self.facts.module.statement(site.node)
+        targets = ex.targets(statement) if isinstance(statement, cst.Assign) else []
+        is_put_back = slot is not None and slot in map(self.facts.slots.of, targets)
+        is_kept = self._of(site.caller).is_kept(value, site.node, later=not is_put_back)
+        return not is_kept or (is_put_back and slot is not None and slot[0] != "var")
 
     def _moves_elements(self, name: str, copy: Copy) -> bool:
         """Whether elements of the copied list are put into another list: the copy is a step to a new history."""
