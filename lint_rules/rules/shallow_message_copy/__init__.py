@@ -39,7 +39,7 @@ where another method alone goes on with it. A store counts when it reaches deepe
 else (a caller, an object, later code) still holds the original. Replacing a top-level key of a copied message is
 harmless and silent, and so is a nested part that was replaced by a new object first, and an attribute of a message
 object that no request is made of (`message.step = 3`). Silent, too, is a copy that takes the original's place
-(`self.history = kept`), also where all callers put it there.
+(`self.history = kept`), also where all callers put it there, or have made what they hand over for the call.
 
 ## Known problems
 What functions of other files do with a copy is not seen.
