@@ -377,5 +377,7 @@ TOOL_DECORATORS = frozenset({"tool", "tool_plain", "function_tool", "kernel_func
 smolagents, CrewAI, Strands, Semantic Kernel, Anthropic)."""
 INSTRUCTIONS = ("system", "system_instruction", "instructions", "system_prompt")
 """Keywords by which a request gets its system prompt."""
+OF_MODELS = REQUEST_KEYWORDS.difference(INSTRUCTIONS)
+"""Keywords that tell of a model, and not what it is told."""
 REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens")
 """Keywords by which a request says how long the reply may be, in tokens."""

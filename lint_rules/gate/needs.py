@@ -383,7 +383,8 @@ class Needs(Surroundings):
         decoding += [node for _, node in self.calls_ending(words.DECODING_METHODS)]
         if decoding and (self.agent or self._runs_tools(decoding) or self._picks_pieces()):
             return True
-        return self.agent and self.catches() and bool(self._calls_of(words.ENCODERS, _ENCODERS))
+        by_keywords = any(given.kwarg is not None for given in self.nodes[ast.arguments])
+        return self.agent and (by_keywords or self.catches()) and bool(self._calls_of(words.ENCODERS, _ENCODERS))
 
     def _picks_pieces(self) -> bool:
         """Pieces are picked out of a text, and errors caught: another file may tell that a model wrote it."""

@@ -213,7 +213,9 @@ class Bounds:
 
     def _is_moved(self, node: cst.Attribute) -> bool:
         """Whether a round hands the object of an attribute to code that may change it: `run(state)`."""
-        slot = self.facts.slots.of(node)
+        outer, slot = self.module.parent[node], self.facts.slots.of(node)
+        if isinstance(outer, cst.Call) and outer.func is node:
+            return False  # a method: what it gives is asked for by itself
         if slot is not None and self.facts.assigned(slot):
             return False  # this file says what it is set to
         if self.slice.hold_reply([node]):

@@ -34,7 +34,8 @@ def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
         return None
     by_user = _by_user(call, facts) if facts.vocabulary.llm_calls else None
     given = ex.keywords(call)
-    return by_user or _by_endpoint(call, facts) or _by_body(call, given, facts) or _by_shape(call, given, facts)
+    found = by_user or _by_endpoint(call, facts) or _by_body(call, given, facts) or _by_shape(call, given, facts)
+    return found or _by_object(call, facts)
 
 
 def _full_name(call: cst.Call, facts: Forms) -> str:
@@ -200,6 +201,20 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     if facts.read_as_reply(call) and call.args:
         whole = _given_alone(call) if sent[1] is None else None
         return LLMCall(call, name, "its result is read as a model's reply", sent[0], sent[1] or whole)
+    return None
+
+
+def _by_object(call: cst.Call, facts: Forms) -> LLMCall | None:
+    """`judge.run(text)`: an object that was made with a system prompt and a model's parameters gives something."""
+    base, name = ex.receiver(call), ex.called_name(call)
+    if base is None or not ex.positional(call) or facts.module.is_statement(call) or _COUNTS.search(name):
+        return None
+    for made in (part for value in facts.values_of(base) for part in ex.alternatives(value)):
+        if isinstance(made, cst.Call) and ex.called_name(made)[:1].isupper() and facts.slots.constructed(made) is None:
+            told = ex.keywords(made).keys()
+            if not words.OF_MODELS.isdisjoint(told) and not told.isdisjoint(words.INSTRUCTIONS):
+                how = f"asks a `{ex.called_name(made)}` that was made with a system prompt and a model's parameters"
+                return LLMCall(call, name, how, None, None)
     return None
 
 

@@ -84,6 +84,8 @@ def tool_call(node: cst.BaseExpression) -> str | None:
     kind = items.get("type")
     if kind is not None and ex.text(kind) in {"tool_use"} and "input" in items:
         return 'has `"type": "tool_use"`'
+    if {"toolUseId", "name", "input"} <= items.keys():
+        return "has a `toolUseId`, a `name` and an `input`"
     if {"id", "name", "arguments"} <= set(items):
         return "has an `id`, a `name` and `arguments`"
     return None

@@ -93,7 +93,12 @@ Where there is no round loop in the file, methods and reusable functions are rep
 the user in a loop, which is over then, with what has been said, or that take it from where an installed package keeps
 it for the next run (`st.session_state`), which ends there again. A handler that stands around the request as well ends
 the turn, if no other request follows for this call, and it stores nothing, or no more than an answer in the model's
-name that does not say what has failed: where calls are answered there, or given on by their names, as an adapter does.
+name that does not say what has failed: where calls are answered there, or given on by their names, as an adapter does,
+also by a name of its own that these get. A handler that leaves the rounds is none for a call of which all that is
+parsed is looked at, such as the mark of a judge.
+What is written as JSON is a model's own, and no error comes of it, but where the program makes a call itself of what it
+is handed by keywords (`{"name": name, "input": given}` in `def run(name, **given)`): `json.dumps` without `default` is
+reported where that goes into a history, as the tool has run by then.
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
@@ -130,13 +135,19 @@ from lint_rules.rules.ignored_json_error.failed_parses import (
     held_instead,
     is_dropped,
     is_left_out,
+    is_put_to_use,
     passes_over,
     value_instead,
 )
 from lint_rules.rules.ignored_json_error.fixes import repair
 from lint_rules.rules.ignored_json_error.foreign_parses import ForeignParse, foreign_parses, raised_by_requests
 from lint_rules.rules.ignored_json_error.hidden_arguments import hidden_arguments
-from lint_rules.rules.ignored_json_error.model_json import is_rewritten, part_of_call, written_by_model
+from lint_rules.rules.ignored_json_error.model_json import (
+    handed_by_people,
+    is_rewritten,
+    part_of_call,
+    written_by_model,
+)
 from lint_rules.rules.ignored_json_error.parse_attempts import is_attempt
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -177,7 +188,7 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     if handling is not None:
         yield from _swallowed(anatomy, call, text, note, handling, function)
     elif way.loop is not None and way.ended is not None:
-        if way.meant or not is_attempt(anatomy, call, way.ended, function):
+        if way.meant or (is_put_to_use(anatomy, call) and not is_attempt(anatomy, call, way.ended, function)):
             message = f"malformed `{text}` ends the run: its handler leaves the round loop, and the model is never told"
             notes = (note, Note(way.ended.handler, "this handler"), Note(way.loop.node, "the round loop that it ends"))
             yield Draft(call, message, _HELP, notes)
@@ -269,8 +280,18 @@ def _told(held: Definition, parse: cst.CSTNode) -> str:
 
 def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
     evidence = part_of_call(anatomy, call, function)
-    handling = handlers.handling_of(anatomy.module, call, handlers.ENCODE_ERRORS) if evidence is not None else None
-    if evidence is None or handling is None or handling.ending not in SILENT:
+    if evidence is None:
+        return
+    handling = handlers.handling_of(anatomy.module, call, handlers.ENCODE_ERRORS)
+    note = Note(evidence.root.node, f"part of a tool call: {evidence.root.clause}")
+    giver = handed_by_people(anatomy, evidence) if handling is None and len(call.args) == 1 else None
+    if giver is not None and any(anatomy.transcript.stored(function)):
+        message = (
+            f"`{ex.source(call.args[0].value, 50)}` need be no JSON, as callers of `{giver.name}` hand over whatever"
+            " they like: an error here leaves a run of the tool that the history does not tell of"
+        )
+        yield Draft(call, message, "give it a `default=` for what is no JSON", (note,), "medium")
+    if handling is None or handling.ending not in SILENT:
         return
     neutral = value_instead(anatomy, call, handling, function)
     if neutral is None:
@@ -278,7 +299,6 @@ def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     message = (
         f"what cannot be serialized becomes `{ex.source(neutral)}`: all such values look alike, and nobody is told"
     )
-    note = Note(evidence.root.node, f"part of a tool call: {evidence.root.clause}")
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     yield Draft(call, message, "compare the values themselves, or let the model see the error", (note, at))
 

@@ -173,9 +173,17 @@ def _gives_on_name(anatomy: Anatomy, node: cst.CSTNode) -> bool:
         return False
     above = ex.member(pair[0])
     whole = above[0] if above is not None and above[1] == "function" else pair[0]
-    outer = anatomy.module.parent[node]
-    is_part = isinstance(outer, (cst.DictElement, cst.Arg)) and not handlers.shown_only(anatomy.module, node)
-    return is_part and Kind.CALL in anatomy.facts.kinds(whole)
+    if Kind.CALL not in anatomy.facts.kinds(whole):
+        return False
+    line = anatomy.module.statement(node)
+    targets = ex.targets(line) if isinstance(line, (cst.Assign, cst.AnnAssign, cst.AugAssign)) else []
+    bound = (anatomy.facts.slots.of(target) for target in targets)
+    uses = (use for slot in bound if slot is not None for use in anatomy.facts.names.get(slot, ()))
+    return any(
+        isinstance(anatomy.module.parent[use], (cst.DictElement, cst.Arg))
+        and not handlers.shown_only(anatomy.module, use)
+        for use in (node, *uses)
+    )
 
 
 def _is_the_end(anatomy: Anatomy, handling: Handling, function: Scope, rounds: Iterable[Point] = ()) -> bool:

@@ -332,7 +332,7 @@ def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
         (handling.ending is Ending.DROPS or _is_unread(anatomy, call, handling))
         and not _ends_in_error(anatomy, call, handling)
         and not is_tried_otherwise(anatomy, call, handling)
-        and _is_put_to_use(anatomy, call)
+        and is_put_to_use(anatomy, call)
     )
 
 
@@ -449,7 +449,8 @@ def held_instead(anatomy: Anatomy, call: cst.Call, handling: Handling) -> list[D
     return []
 
 
-def _is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
+def is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether what is parsed, if it gets a name, is run, stored or given back."""
     return not _names(anatomy, call) or any(_put_to_use(anatomy, call))
 
 

@@ -44,7 +44,7 @@ def flows_on(module: SourceModule, use: cst.Name, known: frozenset[str] = frozen
         elif isinstance(outer, (cst.Assign, cst.AnnAssign)):
             return _binds_what_flows(module, outer, known | {use.value})
         elif isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            return isinstance(outer, (cst.Return, cst.For))
+            return isinstance(outer, cst.Return) or (isinstance(outer, cst.For) and module.inside(use, outer.iter))
         elif isinstance(outer, (cst.Comparison, cst.Yield)):
             return True
     return False

@@ -61,8 +61,9 @@ way round (a question before some of the tools is on some ways only), and so are
 even where these allow for none (AGL905 reports that). Replies are known in the forms of OpenAI (chat completions,
 responses), Anthropic, Google, Bedrock, Mistral, Ollama, LiteLLM and LangChain, and of wrappers of these, also in other
 files of the project; and so is what comes back for a history that is posted, or handed to somebody, where it is read as
-a reply and stored in that history, what comes back for a posted body and is read so, and what a stream gives whose
-pieces are added up to a reply.
+a reply and stored in that history, what comes back for a posted body and is read so, what a stream gives whose pieces
+are added up to a reply, and what an object gives that was made with a system prompt and a model's parameters
+(`judge.run(text)`). A number that is read of a reply is the model's word, too: `mark >= enough` is no limit.
 
 ## Known problems
 A loop whose end neither the model nor a limit decides (a plan, the state of another
