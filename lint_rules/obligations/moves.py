@@ -7,7 +7,7 @@ What a list holds, and of which other one it holds everything, is read from what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
@@ -18,6 +18,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
@@ -100,15 +101,15 @@ class Moves:
     def _of_store(self, call: cst.Call) -> Move | None:
         """A method that adds messages to what its object keeps: known by its body, or by its verb alone."""
         base = ex.receiver(call)
-        given = call.args[-1].value if call.args else None
         target = self.facts.slots.of(base)
-        if target is None or given is None:
+        if target is None or not call.args:
             return None
-        loop = self._loop_over(given, call)
-        source = loop.iter if loop is not None else given
+        loop = next((found for arg in call.args if (found := self._loop_over(_whole(arg.value), call))), None)
+        own = [arg for arg in call.args if loop is None or _is_apart(arg.value, loop)]
+        source, key = (loop.iter, own) if loop is not None else (call.args[-1].value, call.args[:-1])
         if not self.facts.is_kind(source, Kind.HISTORY) or not self._adds(call, target):
             return None
-        return Move(call, source, target, loop, tuple(ex.source(arg.value, 80) for arg in call.args[:-1]))
+        return Move(call, source, target, loop, tuple(ex.source(arg.value, 80) for arg in key))
 
     def _adds(self, call: cst.Call, target: Slot) -> bool:
         own = ("var", self.function, self.anatomy.module.self_name(self.function))
@@ -138,11 +139,21 @@ class Moves:
             return value
         if isinstance(value, cst.Name):
             parts = self._given_to(value)
+        elif self._is_of_object(value, move):
+            parts = self.facts.values_of(value)
         elif isinstance(value, cst.BooleanOperation):
             parts = list(ex.alternatives(value))
         else:
             parts = sources(value)
         return next((found for part in parts if (found := self._loaded(part, move, depth + 1)) is not None), None)
+
+    def _is_of_object(self, value: cst.BaseExpression, move: Move) -> bool:
+        """Whether the list lives in the object that has the target, and is never another but loaded, or empty."""
+        base = ex.receiver(move.node) if isinstance(move.node, cst.Call) else None
+        if not isinstance(value, cst.Attribute) or ex.dotted(value.value) != ex.dotted(ex.owner(base or value)):
+            return False
+        made = (ex.inner(each) for each in self.facts.values_of(value))
+        return all(isinstance(each, cst.Call) or (isinstance(each, cst.List) and not each.elements) for each in made)
 
     def _given_to(self, name: cst.Name) -> list[cst.BaseExpression]:
         """What a list in a local name was made of, and what was added to it as a whole."""
@@ -164,12 +175,21 @@ class Moves:
         is_part = keeper != move.target  # `thread.log.rows` of what `thread.read()` gives
         if keeper is None or self._takes(call) or keeper not in whole_of(move.target):
             return False
-        if move.key and tuple(ex.source(arg.value, 80) for arg in call.args)[: len(move.key)] != move.key:
+        given = call.args[: len(move.key)]
+        if len(given) < len(move.key) or any(
+            k not in self._names(a.value) for k, a in zip(move.key, given, strict=True)
+        ):
             return False
         if any(self.facts.is_kind(arg.value, kind) for arg in call.args for kind in (Kind.HISTORY, Kind.MESSAGE)):
             return False
         role = self._keepers.role(call, keeper)
         return role == "read" or (role is None and not is_part and gives_history(self.anatomy, call))
+
+    def _names(self, value: cst.BaseExpression) -> set[str]:
+        """How a value is written where it is told, and in the places that get it there: `self.key = key`."""
+        function, said = self.anatomy.module.scope_of[value].function, ex.source(value, 80)
+        lines = (line for line in function.nodes_of(cst.Assign) if ex.source(line.value, 80) == said)
+        return {said, *(ex.source(target, 80) for line in lines for target in ex.targets(line))}
 
     @staticmethod
     def _takes(call: cst.Call) -> bool:
@@ -177,13 +197,15 @@ class Moves:
 
     def replacing(self, owner: Slot) -> set[cst.CSTNode]:
         """Calls of the object's methods after which it may hold something else."""
-        return {
-            call
-            for call in self.function.nodes_of(cst.Call)
-            if (base := ex.receiver(call)) is not None
-            and self.facts.slots.of(base) == owner
-            and (_REPLACING.search(ex.called_name(call)) or self._keepers.role(call, owner) == "rewrite")
-        }
+        return {*filter(self.replaces(owner), self.function.nodes_of(cst.Call))}
+
+    def replaces(self, owner: Slot) -> Callable[[cst.Call], bool]:
+        """Whether a call is one of these."""
+        slots, role = self.facts.slots, self._keepers.role
+        return lambda call: (
+            slots.of(ex.receiver(call)) == owner
+            and (_REPLACING.search(ex.called_name(call)) is not None or role(call, owner) == "rewrite")
+        )
 
     def _gives(self, callee: Scope, owner: Slot) -> bool:
         """Whether a function of this file gives back a list, or a copy of all of it."""
@@ -193,3 +215,14 @@ class Moves:
             any(slots.of(part) == owner for part in (value, *sources(value))) and ex.slice_of(value) is None
             for value in returned
         )
+
+
+def _whole(value: cst.BaseExpression) -> cst.BaseExpression:
+    """The message of which a value is a part: `m` of `m["role"]` and `m.get("content", "")`."""
+    pair = ex.member(value)
+    return pair[0] if pair is not None else value
+
+
+def _is_apart(value: cst.BaseExpression, loop: cst.For) -> bool:
+    """Whether a value is the same for all that a loop goes through."""
+    return names_in(value).isdisjoint(ex.target_names(loop.target))

@@ -65,9 +65,11 @@ beside its calls, to whose text each round adds its own. What stands beside some
 What a call hands to an object of a package is stored in the list of that object with which a model is asked
 (`talk.add_message(reply)`, `talk.messages`). `@retry` functions count when they store what they got before they ask,
 and so does a function that is called again where its request has failed. A list that is added to another, at once or
-one by one, is reported where it holds all that the other one held (loaded from it by a method of its class, or of its
-store; `all_messages()` of a run of Pydantic AI that was given the other one, `to_input_list()` of the Agents SDK, a
-chat of Gemini), or messages that were appended to both before.
+one by one, also part by part (`store.add(key, message["role"], message["content"])`), is reported where it holds all
+that the other one held (loaded from it by a method of its class, or of its store, also before, into an attribute that
+gets no other list; `all_messages()` of a run of Pydantic AI that was given the other one, `to_input_list()` of the
+Agents SDK, a chat of Gemini), or messages that were appended to both before. What goes to a store with an id of its own
+may be there once.
 
 A message is sent beside a history where one list, or one request, holds all that the history does, and the message as
 well: `[*history, message]`, a list that the history was put into, a chain that gets both, a text in which both are

@@ -57,7 +57,7 @@ class AddedWhole:
         moves = Moves(self.again)
         for move in moves.all():
             loaded = moves.loaded(move)
-            if loaded is not None and self._still_there(moves, loaded, move):
+            if loaded is not None and not _is_told_apart(move) and self._still_there(moves, loaded, move):
                 stored = Stored(move.node, self.function, move.target, "extend", None, None)
                 yield Double(How.LOADED, stored, loaded)
         for stored in self.places.all:
@@ -68,8 +68,14 @@ class AddedWhole:
                     yield Double(How.LOADED, stored, made)
 
     def _still_there(self, moves: Moves, loaded: cst.BaseExpression, move: Move) -> bool:
-        """Whether what was loaded is both in the list that is added and in what it is added to."""
+        """Whether what was loaded is both in the list that is added and in what it is added to.
+
+        What another function loads is there if the file never empties the store, and keeps the list as it is here.
+        """
         avoiding = self.again.unstored(move.target) | self.again.emptied(self.again.parts(move.source))
+        if self.anatomy.module.scope_of[loaded].function is not self.function:
+            kept = not any(map(moves.replaces(move.target), self.anatomy.module.nodes_of(cst.Call)))
+            return kept and self.again.leads([self.again.graph.entry], self.again.points(move.node), avoiding)
         replaced = {point for node in moves.replacing(move.target) for point in self.again.points(node)}
         return self.again.follows(loaded, move.node, avoiding | replaced)
 
@@ -102,6 +108,12 @@ class AddedWhole:
         """The points at which another list takes the place of the one in a slot."""
         renewed = self.again.bound(slot, grown=False) if slot is not None else ()
         return {point for point in renewed if slot is None or not keeps(self.anatomy, point.statement, slot)}
+
+
+def _is_told_apart(move: Move) -> bool:
+    """`store.add(message["id"], message["text"])`: whether a store is told by which id it may have a message already."""
+    given = move.node.args if isinstance(move.node, cst.Call) and move.each is not None else ()
+    return any(pair is not None and pair[1] == "id" for pair in (ex.member(arg.value) for arg in given))
 
 
 def added_results(anatomy: Anatomy) -> Iterator[Added]:

@@ -55,15 +55,15 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
         if function.kind == "class":
             continue
         written = anatomy.transcript.stored(function) or joins.of(function) or joins.stored_elsewhere(function)
+        places = Places(anatomy, function)
+        yield from AddedWhole(places).all()
         if written or function in handing:
-            places = Places(anatomy, function)
             yield from Repeated(places).all()
             sequence = _Sequence(places)
             yield from sequence.all()
             yield from sequence.in_bulk()
             yield from sequence.along(joins, saves)
             yield from (double for stored in places.all for double in _returned(places, stored))
-            yield from AddedWhole(places).all()
             yield from _by_callback(anatomy, function)
     yield from added_by_runs(anatomy)
     for function, added, loaded in Stores(anatomy).doubled():
