@@ -482,13 +482,14 @@ class Needs(Surroundings):
         """
         if self.turns_elsewhere() or (self.agent and self.asks):
             return True
+        adding = any(name.startswith(_ADDERS) for name in self.called)
         if not self.agent and not self._takes_all:
-            return False
+            return adding and {"role", "content"} <= self.texts and self.has(ast.For)
         return (
-            not self.called.isdisjoint(_GROWERS)
+            adding
+            or not self.called.isdisjoint(_GROWERS)
             or "append" in self.attributes
             or self.has(ast.AugAssign)
-            or any(name.startswith(_ADDERS) for name in self.called)
             or any(
                 type(node.value) in {ast.BinOp, ast.List}
                 for kind in (ast.Assign, ast.AnnAssign)

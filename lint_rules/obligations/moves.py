@@ -94,7 +94,7 @@ class Moves:
         for outer in self.anatomy.module.ancestors(node):
             if isinstance(outer, cst.For):
                 return outer if value.value in ex.target_names(outer.target) else None
-            if isinstance(outer, (cst.If, cst.FunctionDef)):
+            if isinstance(outer, cst.FunctionDef) or (isinstance(outer, cst.If) and not _asks_for_type(outer.test)):
                 return None
         return None
 
@@ -107,7 +107,12 @@ class Moves:
         loop = next((found for arg in call.args if (found := self._loop_over(_whole(arg.value), call))), None)
         own = [arg for arg in call.args if loop is None or _is_apart(arg.value, loop)]
         source, key = (loop.iter, own) if loop is not None else (call.args[-1].value, call.args[:-1])
-        if not self.facts.is_kind(source, Kind.HISTORY) or not self._adds(call, target):
+        said = (
+            {pair[1] for arg in call.args if (pair := ex.member(arg.value)) is not None} if loop is not None else set()
+        )
+        if not (self.facts.is_kind(source, Kind.HISTORY) or {"role", "content"} <= said) or not self._adds(
+            call, target
+        ):
             return None
         return Move(call, source, target, loop, tuple(ex.source(arg.value, 80) for arg in key))
 
@@ -226,3 +231,8 @@ def _whole(value: cst.BaseExpression) -> cst.BaseExpression:
 def _is_apart(value: cst.BaseExpression, loop: cst.For) -> bool:
     """Whether a value is the same for all that a loop goes through."""
     return names_in(value).isdisjoint(ex.target_names(loop.target))
+
+
+def _asks_for_type(test: cst.BaseExpression) -> bool:
+    """`isinstance(message, dict)`: no choice of some of the messages."""
+    return isinstance(test, cst.Call) and ex.dotted(test.func) == "isinstance"

@@ -13,6 +13,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places
+from lint_rules.rules.double_history_append.added_again import is_added_again, is_told_apart
 from lint_rules.rules.double_history_append.handed_back import held_whole, keeps, made_by
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -57,7 +58,11 @@ class AddedWhole:
         moves = Moves(self.again)
         for move in moves.all():
             loaded = moves.loaded(move)
-            if loaded is not None and not _is_told_apart(move) and self._still_there(moves, loaded, move):
+            if loaded is None and is_added_again(self.anatomy, moves, move):
+                yield Double(
+                    How.LOADED, Stored(move.node, self.function, move.target, "extend", None, None), move.source
+                )
+            if loaded is not None and not is_told_apart(move) and self._still_there(moves, loaded, move):
                 stored = Stored(move.node, self.function, move.target, "extend", None, None)
                 yield Double(How.LOADED, stored, loaded)
         for stored in self.places.all:
@@ -108,12 +113,6 @@ class AddedWhole:
         """The points at which another list takes the place of the one in a slot."""
         renewed = self.again.bound(slot, grown=False) if slot is not None else ()
         return {point for point in renewed if slot is None or not keeps(self.anatomy, point.statement, slot)}
-
-
-def _is_told_apart(move: Move) -> bool:
-    """`store.add(message["id"], message["text"])`: whether a store is told by which id it may have a message already."""
-    given = move.node.args if isinstance(move.node, cst.Call) and move.each is not None else ()
-    return any(pair is not None and pair[1] == "id" for pair in (ex.member(arg.value) for arg in given))
 
 
 def added_results(anatomy: Anatomy) -> Iterator[Added]:
