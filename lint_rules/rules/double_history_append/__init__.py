@@ -68,10 +68,10 @@ and so does a function that is called again where its request has failed. A list
 one by one, also part by part (`store.add(key, message["role"], message["content"])`), is reported where it holds all
 that the other one held (loaded from it by a method of its class, or of its store, also before, into an attribute that
 gets no other list; `all_messages()` of a run of Pydantic AI that was given the other one, `to_input_list()` of the
-Agents SDK, a chat of Gemini), or messages that were appended to both before. So is
-a list of an object that one of its methods puts into a store message by message, under one key, where a turn runs that
-method, or others can by more than one of its methods, and nobody empties the list then, or the store: each run adds all
-that the last one has added. What goes to a store with an id of its own may be there once.
+Agents SDK, a chat of Gemini), or messages that were appended to both before. So is a list of an object that one of its
+methods puts into a store message by message, under one key, where a turn runs that method, or others can by more than
+one of its methods, and nobody empties the list then, or the store: each run adds all that the last one has added. What
+goes to a store with an id of its own may be there once.
 
 A message is sent beside a history where one list, or one request, holds all that the history does, and the message as
 well: `[*history, message]`, a list that the history was put into, a chain that gets both, a text in which both are
