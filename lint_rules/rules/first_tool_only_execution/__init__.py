@@ -52,7 +52,9 @@ blocks, it is read out of a history, a run of the Assistants API waits for its o
 and leaves its calls to a function here. A history that is put into another provider's form with one call of each
 message is reported, too, and so are streamed pieces of the first call of each chunk that run into one text, whatever
 their index is. So is a tool message that is made of the first result in a message, where the others are never looked
-at, and one that a loop over the calls makes anew for each, and that is stored once, behind the loop.
+at, and one that a loop over the calls makes anew for each, and that is stored once, behind the loop; and a request with
+tools that goes on from a response that the provider has, and sends the last message alone (`input=messages[-1:]`),
+where the file reads calls.
 
 The rule is silent where only the call that runs is stored, where the rest is answered, run or (on each way there) cut
 off elsewhere, where something hangs on the number of calls (not only a log), and where requests forbid parallel calls
@@ -91,6 +93,7 @@ from lint_rules.rules.first_tool_only_execution.chosen import picks
 from lint_rules.rules.first_tool_only_execution.first_results import first_results
 from lint_rules.rules.first_tool_only_execution.fixes import repair
 from lint_rules.rules.first_tool_only_execution.last_results import last_results
+from lint_rules.rules.first_tool_only_execution.last_sent import last_sent
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
@@ -120,6 +123,13 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             " several tools, the other calls have no result, and the API refuses the history"
         )
         yield Draft(first, message, "make a tool message of each result", (Note(answer, "the one tool message"),))
+    for part, goes_on in last_sent(anatomy):
+        message = (
+            "only the last message is sent to the conversation that the provider keeps: when the model has asked for"
+            " several tools, the results of the others are missing, and the API refuses the request"
+        )
+        note = Note(goes_on, "the request goes on from here")
+        yield Draft(part, message, "send all that has come behind the last reply", (note,))
     for last in last_results(anatomy):
         message = (
             "this stands behind the loop over the calls, and stores the result of the last: when the model asks for"

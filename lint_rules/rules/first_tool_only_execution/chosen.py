@@ -133,7 +133,7 @@ def _only(anatomy: Anatomy, identity: Identity, loop: cst.For | cst.CompFor) -> 
     if isinstance(iterable, cst.Name) and anatomy.facts.is_kind(iterable, Kind.CALLS):
         values = anatomy.facts.values_of(iterable)
         iterable = ex.inner(values[0]) if len(values) == 1 else iterable
-    calls, which = _slice_of_one(iterable)
+    calls, which = slice_of_one(iterable)
     way = identity.of(calls) if calls is not None and anatomy.facts.is_kind(calls, Kind.CALLS) else None
     region = loop if isinstance(loop, cst.For) else anatomy.module.parent[loop]
     if calls is not None and way is not None and isinstance(region, (cst.For, cst.BaseExpression)):
@@ -141,7 +141,7 @@ def _only(anatomy: Anatomy, identity: Identity, loop: cst.For | cst.CompFor) -> 
         yield Pick(iterable, calls, way, function, which, calls_of(anatomy, loop), region)
 
 
-def _slice_of_one(value: cst.BaseExpression) -> tuple[cst.BaseExpression | None, str]:
+def slice_of_one(value: cst.BaseExpression) -> tuple[cst.BaseExpression | None, str]:
     """The list of which `xs[:1]`, `xs[-1:]` or `islice(xs, 1)` is one element, and which."""
     if isinstance(value, cst.Call) and ex.called_name(value) == "islice" and len(value.args) == 2:
         return (value.args[0].value if ex.integer(value.args[1].value) == 1 else None), "first"
