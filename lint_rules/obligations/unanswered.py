@@ -44,9 +44,11 @@ class Region:
         outcome: Outcome,
         settles: Callable[[Point], bool],
         aside: frozenset[Point] = frozenset(),
+        hands: Callable[[Point], bool] | None = None,
     ) -> None:
-        """At the points `aside` a call is put where it is answered later."""
+        """At the points `aside` a call is put where it is answered later, at those that `hands` names to somebody."""
         self._aside = aside
+        self._hands = hands
         self.answers = answers
         self.graph = graph
         self.points = points
@@ -70,7 +72,10 @@ class Region:
     @cached_property
     def settling(self) -> set[Point]:
         """Points after which the call waits no more."""
-        return self.answering | {p for p in self.points if self._settles(p)}
+        handed = {p for p in self.points if self._hands is not None and self._hands(p)} - self.answering
+        before = self._leading_to(self.made) if handed else set()  # whoever gets a call ahead of its answer gives none
+        kept = {p for p in handed if p not in before or p.statement in self._answering_loops}
+        return self.answering | kept | {p for p in self.points if self._settles(p)}
 
     def grown(self, point: Point) -> Iterator[object]:
         """The lists that a statement appends what may be an answer to."""
@@ -160,7 +165,11 @@ class Region:
     @cached_property
     def hopeful(self) -> set[Point]:
         """Points from which the call may still be settled in this region, if nothing fails."""
-        found = set(self.settling)
+        return self._leading_to(self.settling)
+
+    def _leading_to(self, goals: set[Point]) -> set[Point]:
+        """Points from which a waiting call may come to some others, if nothing fails; and those."""
+        found = set(goals)
         queue = deque(found)
         while queue:
             here = queue.popleft()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -107,14 +107,9 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
     both = {s.node for s in ends.stored if s.calls is not None}  # calls and results, as far as there are any by then
     answered = {*anatomy.points(function, answering - both)}  # what was made before, and waits in a name, is stored
 
-    def settles(point: Point) -> bool:
-        return point in answered or told.settles(point, point in after) or ends.takes_back(point)
-
-    before = Region(answers, graph, points, begins, told.outcome, settles)
     stored = (p for store in stores for p in graph.enclosing(store.node, anatomy.module.parent))
-    after = before.reached([t for p in stored for t, kind in p.successors if kind != "exception"], set())
-    telling = {p for p in points if p.statement is not None and told.outcome(p.statement) is not None}
-    untold = before.reached(begins, telling)
+    behind = [t for p in stored for t, kind in p.successors if kind != "exception"]
+    before, untold = _open(answers, ends, told, points, begins, behind, answered)
     for store in stores:
         if store.node in seen:
             continue
@@ -124,6 +119,44 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
         is_open = any(p in before.waiting for p in places) or asking.issuperset(places)  # or asks, and stores the reply
         if is_open and not any(answers.at(p) for p in places):
             yield Asked(function, store.node, store.slot, before.begun(starts), told, untold)
+
+
+def _open(
+    answers: Answers,
+    ends: OpenEnds,
+    told: ToldByReply,
+    points: list[Point],
+    begins: list[Point],
+    behind: list[Point],
+    answered: Collection[Point] = (),
+) -> tuple[Region, set[Point]]:
+    """Where a reply waits, whose message is stored `behind` some points, and where none has told if it has calls.
+
+    Whoever gets it there may look for that.
+    """
+
+    def hands(point: Point) -> bool:
+        return told.settles(point, point in after)
+
+    def settles(point: Point) -> bool:
+        return point in answered or ends.takes_back(point) or (point in untold and hands(point))
+
+    region = Region(answers, ends.graph, points, begins, told.outcome, settles, hands=hands)
+    after = region.reached(behind, set())
+    telling = {p for p in points if p.statement is not None and told.outcome(p.statement) is not None}
+    untold = region.reached(begins, telling)
+    return region, untold
+
+
+def handed_calls(answers: Answers, function: Scope, ends: OpenEnds) -> Asked | None:
+    """What a function does with the calls of a reply that whoever runs it has stored by then; None if it asks anew."""
+    told = ToldByReply(ends.anatomy, function)
+    points = [p for p in ends.graph.points if p.statement is not None]
+    if any(map(told.asks, points)):
+        return None
+    begins = [target for target, _ in ends.graph.entry.successors]
+    region, untold = _open(answers, ends, told, points, begins, begins)
+    return Asked(function, function.node, None, region, told, untold)
 
 
 def runs_in(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:

@@ -11,10 +11,11 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, given_apart, told_by_object
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
-from lint_rules.anatomy.rounds.executions import READERS, executions
+from lint_rules.anatomy.rounds.executions import READERS, executions, runs_tool
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
@@ -58,9 +59,10 @@ class ToldByReply:
         self._stored: set[cst.CSTNode] = set()
         self._pieces: set[cst.CSTNode] = set()
         for node in function.nodes:
-            if isinstance(node, cst.Assign) and self.mentions(node.value) and not self._is_result(node.value):
-                for target in node.targets:
-                    slot = anatomy.facts.slots.of(target.target)
+            value = node.value if isinstance(node, (cst.Assign, cst.AnnAssign)) else None
+            if value is not None and self.mentions(value) and not self._is_result(value):
+                for target in ex.assigned(node):
+                    slot = anatomy.facts.slots.of(target)
                     if slot is not None and slot[0] == "var":
                         self.derived.add(slot)
 
@@ -279,8 +281,31 @@ class ToldByReply:
         """Whether a loop over the parts of a reply only asks what they are, shows them, takes texts, or sorts them."""
         bound = set(ex.target_names(loop.target))
         uses = (node for node in walk(loop.body) if type(node) is cst.Name and node.value in bound)
-        ways = [self._is_text_of, self._is_asked, self._is_sorted, *([] if stored else [self._is_told])]
-        return all(shown_only(self.anatomy.module, name) or any(way(name) for way in ways) for name in uses)
+        ways = (self._is_text_of, self._is_asked, self._is_sorted, self._is_given_out)
+        return all(
+            shown_only(self.anatomy.module, name)
+            or any(way(name) for way in ways)
+            or (not stored and self._is_told(name))
+            for name in uses
+        )
+
+    def _is_given_out(self, name: cst.Name) -> bool:
+        """`return json.loads(call.function.arguments)`: ends with what the model says, and does nothing with the call.
+
+        Also by a name that these arguments get first.
+        """
+        facts, statement = self.anatomy.facts, self.anatomy.module.statement(name)
+        if isinstance(statement, cst.Assign):
+            slot, made = facts.slots.of(statement.targets[0].target), ex.inner(statement.value)
+            if slot is None or slot[:2] != ("var", self.function) or not _ARGUMENTS & facts.kinds(made).keys():
+                return False
+            reads = self.anatomy.readers(self.function, slot).get(statement, [])
+            return bool(reads) and all(self._is_asked(each) or self._is_given_out(each) for each in reads)
+        value = statement.value if isinstance(statement, cst.Return) else None
+        if value is None or self._gives(value):
+            return False
+        calls = (node for node in walk(value) if type(node) is cst.Call)
+        return not any(runs_tool(facts, self.anatomy.transcript, call) for call in calls)
 
     def _is_told(self, part: cst.CSTNode) -> bool:
         """`await socket.send(event.name)`: nothing of the project runs, and what comes of it is dropped."""
@@ -381,8 +406,9 @@ class ToldByReply:
         )
 
     def _gives(self, value: cst.BaseExpression) -> bool:
-        """Whether a value is the reply or its calls, or holds them: not its text alone."""
-        if self._is_handed(value):
+        """Whether a value is the reply or its calls, or the id of one, or holds them: not its text alone."""
+        read = ex.member(value)
+        if self._is_handed(value) or (read is not None and read[1] in IDS and self._is_handed(read[0])):
             return True
         if type(value) is cst.Name:
             return self.anatomy.facts.slots.of(value) in self.derived and not self._is_said(value, frozenset())

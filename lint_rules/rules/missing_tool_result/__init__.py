@@ -85,34 +85,37 @@ goes on answers a call alone; a list that is added to a history lives on with it
 beside the one that is sent, if it is returned, yielded or given to a future, or one that begins as a copy of the
 caller's, and is given back; a question about calls, of a function that only looks at them, or puts a text together,
 settles none, nor does a loop that sorts the blocks of a reply into lists, nor what a library is told of calls that are
-not stored yet (`await page.send_json(event)`); a helper that ends before it has come to all
-calls leaves the others open, unless a test of what it gives decides if the model is asked again; and calls are followed
-into a function that chooses some of them, up to the callers that have stored all. An object that a parameter gets keeps
-its history for the caller, and so does a list that a helper gives out; what is called behind the answers looks at calls
-that have them. A loop over what a run of the project tells is one more: where the messages that the run begins with get
-its calls, no results get there, and the run makes some and keeps them to itself. Reported are also a request in the
-loop behind the first result, a loop over a part of the stored calls, outputs of an assistants run that are submitted
-one by one, and results that are never sent when the rounds run out; in a conversation that somebody else keeps (a chat
-of an SDK, responses that go on from an id that an object keeps) a request that brings results and may fail, where what
-the user says next goes to the same conversation; and a repair of a LangChain history that answers open `tool_calls`,
-but no `invalid_tool_calls`, which are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not
-name the call; and a test of why a reply has ended (`stop_reason`, `finish_reason`) that passes over the calls of one
-whose tokens ran out within a call, where they are limited, or somebody asks for that; and ways on which results wait in
-a list of their own that is never stored. Silent are calls that are put aside or handed to a function that may answer
-them (one of this file that neither answers nor hands them on is none), results that are made as messages and only read,
+not stored yet (`await page.send_json(event)`); a helper that ends before it has come to all calls leaves the others
+open, unless a test of what it gives decides if the model is asked again; so does one that gives back something else
+than answers (`return Done(text)`), where its callers make none of that either; and calls are followed into a function
+that chooses some of them, up to the callers that have stored all. An object that a parameter gets keeps its history for
+the caller, and so does a list that a helper gives out; what is called behind the answers looks at calls that have them.
+A loop over what a run of the project tells is one more: where the messages that the run begins with get its calls, no
+results get there, and the run makes some and keeps them to itself. Reported are also a request in the loop behind the
+first result, a loop over a part of the stored calls, outputs of an assistants run that are submitted one by one, and
+results that are never sent when the rounds run out; in a conversation that somebody else keeps (a chat of an SDK,
+responses that go on from an id that an object keeps) a request that brings results and may fail, where what the user
+says next goes to the same conversation; and a repair of a LangChain history that answers open `tool_calls`, but no
+`invalid_tool_calls`, which are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name the
+call; and a test of why a reply has ended (`stop_reason`, `finish_reason`) that passes over the calls of one whose
+tokens ran out within a call, where they are limited, or somebody asks for that; and ways on which results wait in a
+list of their own that is never stored. Silent are calls that are put aside or handed to a function that may answer them
+(one of this file that neither answers nor hands them on is none, nor is any where answers are made of the calls further
+on: who runs, shows or checks them first leaves them open until then), results that are made as messages and only read,
 objects that whoever runs them makes for each run, answers made up afterwards (also in `finally`), histories that are
 cut back (not where only a question is), rows that are rolled back or deleted, a list of the turn that an error leaves
 behind, as it is made anew for the next one and put into the history only when the turn is over, histories that go
 through a function which looks for the ids of calls among others (whatever it is called; one that cannot be read may
 mend the list, if its result takes the list's place; not one that only leaves out results without a call, or drops what
 stands at the front, nor one that is run on a way out of the turn, for the others), tools that end the conversation (one
-that ends what was asked for does so where each question begins a history of its own), and errors of parsing arguments
-that end the turn, which AGL501 reports. Known are the results of OpenAI (chat completions, responses, assistants),
-Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold one.
+that ends what was asked for does so where each question begins a history of its own, also one that is looked for
+before), and errors of parsing arguments that end the turn, which AGL501 reports. Known are the results of OpenAI (chat
+completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold
+one.
 
 ## Known problems
-A function of another file that gets the id of the call may answer it: such paths are silent. Results that are lost in
-another file are not seen.
+A function of another file that gets the id of the call may answer it: such paths are silent, unless an answer follows.
+Results that are lost in another file are not seen.
 
 ## Fix safety
 Unsafe: the `continue` of a loop over calls gets a tool message before it, in the form that the loop uses elsewhere;

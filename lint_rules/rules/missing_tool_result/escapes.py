@@ -185,14 +185,14 @@ class Escapes:
 def _flag(node: cst.CSTNode | None) -> dict[str, bool]:
     """The names and attributes that a statement sets to what is surely true or false."""
     value = ex.inner(node.value) if isinstance(node, cst.Assign) else None
-    known = _is_something(value) if value is not None else None
+    known = is_something(value) if value is not None else None
     if not isinstance(node, cst.Assign) or known is None:
         return {}
     places = (each.target for each in node.targets if isinstance(each.target, (cst.Name, cst.Attribute)))
     return {ex.source(place, 200): known for place in places}
 
 
-def _is_something(value: cst.BaseExpression) -> bool | None:
+def is_something(value: cst.BaseExpression) -> bool | None:
     """What a test of a value gives that is written out: `True`, `None`, `{"id": call.id}`; `[]` may be filled."""
     if (said := ex.dotted(value)) in ex.CONSTANTS:
         return said == "True"

@@ -45,7 +45,7 @@ class Held:
 def held_back(answers: Answers, ends: Afterwards) -> Iterator[Held]:
     """The lists of a function in which answers wait to be stored."""
     filled: dict[Slot, list[Point]] = {}
-    for point in ends.graph.points if answers.made.get(ends.function) else ():
+    for point in ends.graph.points if answers.reaches(ends.function) else ():
         for slot in _filled(ends, point) if answers.at(point) else ():
             if slot[:2] == ("var", ends.function) and not is_parameter(slot):
                 filled.setdefault(slot, []).append(point)

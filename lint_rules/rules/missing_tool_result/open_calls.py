@@ -9,9 +9,11 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.calls.told import LOOKING
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
@@ -162,7 +164,7 @@ def _part_made(anatomy: Anatomy, made: cst.BaseExpression) -> cst.BaseExpression
         return made if cut is not None and cut.lower is None and cut.upper is not None and _is_many(cut.upper) else None
     if isinstance(made, cst.ListComp) and anatomy.facts.is_kind(made.for_in.iter, Kind.CALLS):
         tests = [test.test for test in made.for_in.ifs]
-        if tests and type(made.elt) is cst.Name and all(_is_choice(test) for test in tests):
+        if tests and type(made.elt) is cst.Name and all(_is_choice(anatomy, made, test) for test in tests):
             return made
     return None
 
@@ -172,10 +174,18 @@ def _is_many(bound: cst.BaseExpression) -> bool:
     return ex.integer(bound) != 1
 
 
-def _is_choice(test: cst.BaseExpression) -> bool:
-    """A test of what is called, not of what kind of part of a reply it is: `c.name in known`."""
-    members = {pair[1] for node in walk(test) if (pair := ex.member(node)) is not None}
-    return "name" in members and "type" not in members
+def _is_choice(anatomy: Anatomy, made: cst.ListComp, test: cst.BaseExpression) -> bool:
+    """A test of what is called, not of what kind of part of a reply it is: `c.name in known`, `allowed(c)` of calls."""
+    asked = [n for n in walk(test) if type(n) is cst.Call and ex.called_name(n) not in LOOKING | READERS]
+    callees = (callee for node in asked if (callee := anatomy.facts.slots.callee(node)) is not None)
+    looked = (node for part in (walk(test), *(callee.nodes for callee in callees)) for node in part)
+    members = {pair[1] for node in looked if (pair := ex.member(node)) is not None}
+    if "type" in members or "name" in members:
+        return "type" not in members
+    listed = made.for_in.iter
+    made_of = [part for value in (listed, *anatomy.facts.values_of(listed)) for part in ex.alternatives(value)]
+    calls_only = any((ex.member(part) or ("", ""))[1] in anatomy.facts.call_attributes for part in made_of)
+    return calls_only and any(Kind.CALL in anatomy.facts.kinds(arg.value) for node in asked for arg in node.args)
 
 
 def _is_stored(anatomy: Anatomy, taken: Taken) -> bool:

@@ -45,8 +45,7 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
         points = graph.within(walk(node.body))
         headers = tuple(graph.at(node))
         starts = [t for header in headers for t, kind in header.successors if kind == "true"]
-        settles = settling(answers, hand, ends)
-        region = Region(answers, graph, points, starts, hand.outcome, settles)
+        region = Region(answers, graph, points, starts, hand.outcome, ends.takes_back, hands=settling(answers, hand))
         taken = Taken(function, hand, region, node, headers)
         after = region.reached([p for p in region.answering if not isinstance(p.statement, cst.Return)], set())
         if region.answering and any(target in headers for p in after for target, _ in p.successors):
@@ -62,7 +61,7 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
             later = [answered[there] for there in put.values()]
             for_rest = frozenset(point for loop in later for point in (*graph.at(loop), *graph.within(walk(loop.body))))
             region = Region(answers, graph, taken.region.points, taken.region.starts, taken.hand.outcome,
-                            settling(answers, taken.hand, ends), frozenset(put))  # fmt: skip
+                            ends.takes_back, frozenset(put), settling(answers, taken.hand))  # fmt: skip
             yield replace(taken, region=region, elsewhere=for_rest)
 
 
@@ -104,7 +103,7 @@ def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends
         yield Taken(
             function,
             hand,
-            Region(answers, graph, points, starts, hand.outcome, settling(answers, hand, ends)),
+            Region(answers, graph, points, starts, hand.outcome, ends.takes_back, hands=settling(answers, hand)),
             None,
         )
 
@@ -112,10 +111,11 @@ def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends
 def _are_answered_before(anatomy: Anatomy, answers: Answers, function: Scope) -> bool:
     """Whether whoever calls a function has stored answers by then: it looks at calls that have one."""
     sites = anatomy.calls.sites[function]
-    return bool(sites) and all(_is_behind_answers(anatomy, answers, site.node, site.caller.function) for site in sites)
+    return bool(sites) and all(is_behind_answers(anatomy, answers, site.node, site.caller.function) for site in sites)
 
 
-def _is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, function: Scope) -> bool:
+def is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, function: Scope) -> bool:
+    """Whether a function has made answers by the time it comes to what it does at `node`."""
     if function.kind == "class":
         return False
     graph = anatomy.flow(function)
@@ -173,7 +173,7 @@ def _run_in(
     else:
         points, starts, bound = headers, headers, []
     hand = InHand(anatomy.facts, slot, bound)
-    region = Region(answers, graph, points, starts, hand.outcome, settling(answers, hand, ends))
+    region = Region(answers, graph, points, starts, hand.outcome, ends.takes_back, hands=settling(answers, hand))
     yield Taken(function, hand, region, loop.node if isinstance(loop.node, cst.For) else None, tuple(headers))
 
 
@@ -199,12 +199,10 @@ def _named(anatomy: Anatomy, reply: Asked) -> Slot:
     return ("var", reply.function, "calls")
 
 
-def settling(answers: Answers, hand: InHand, ends: OpenEnds) -> Callable[[Point], bool]:
-    """Whether a point settles the call in hand, or takes the message with it back."""
+def settling(answers: Answers, hand: InHand) -> Callable[[Point], bool]:
+    """Whether a point hands the call in hand to somebody who may answer it."""
 
     def settles(point: Point) -> bool:
-        if ends.takes_back(point):
-            return True
         return hand.settles(point) and not _is_refused(answers, hand, point)
 
     return settles

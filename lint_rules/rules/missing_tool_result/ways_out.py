@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import libcst as cst
@@ -27,16 +27,18 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
 from lint_rules.obligations.unanswered import Region
-from lint_rules.obligations.waiting import Asked, Taken, stored_calls
+from lint_rules.obligations.waiting import Asked, Taken, handed_calls, stored_calls
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
 from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes
 from lint_rules.rules.missing_tool_result.failing import Failing, Fault
+from lint_rules.rules.missing_tool_result.given_back import outcomes_of
 from lint_rules.rules.missing_tool_result.held_back import Held, held_back
 from lint_rules.rules.missing_tool_result.taken import (
     calls_as_arguments,
     calls_handed_on,
     calls_in_loops,
     calls_run,
+    is_behind_answers,
 )
 from lint_rules.rules.missing_tool_result.takers import Taker, takers
 from lint_rules.syntax import expressions as ex
@@ -127,8 +129,20 @@ class WaysOut:
         """Ways on which the call in hand is passed over."""
         for escape in Escapes(taken.region).all():
             how = self._after(taken, escape)
-            if how is not None and not self._is_owned(escape):
+            if how is not None and not self._is_owned(escape) and not self._is_answered_apart(taken, escape.test):
                 yield WayOut(escape, how)
+
+    def _is_answered_apart(self, taken: Taken, test: cst.BaseExpression | None) -> bool:
+        """`if call not in allowed: refuse(call)`, where another loop goes through `allowed`, and answers those."""
+        if not isinstance(test, cst.Comparison) or not taken.hand.is_whole(test.left):
+            return False
+        _, operator, listed = ex.compared(test)
+        others = [loop for loop in self.function.nodes_of(cst.For) if loop is not taken.loop]
+        return isinstance(operator, (cst.In, cst.NotIn)) and any(
+            ex.source(loop.iter, 200) == ex.source(listed, 200)
+            and any(map(self.answers.at, self.ends.graph.within(walk(loop.body))))
+            for loop in others
+        )
 
     def left(self, taken: Taken) -> Iterator[WayOut]:
         """Ways on which the loop is left while there are calls behind the one in hand."""
@@ -268,22 +282,51 @@ class WaysOut:
     def dropped(self) -> Iterator[tuple[cst.CSTNode, WayOut]]:
         """Ways on which a message that may hold calls is stored, and nobody looks whether it does; with the store."""
         for asked in self._asked:
-            for escape in Escapes(asked.region).all():
-                if escape.test is None or escape.handler is not None or self._ends_without_tools(escape.test):
-                    continue
-                parts = list(asked.told.undecided(escape.test))
-                about = [part for part in parts if asked.told.mentions(part)]
-                points = self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)
-                if about and not asked.knows(points) and not asked.told.tells(escape.test):
-                    if not (all(map(self._is_of_caller, about)) and self._is_asked_next(asked, points)):
-                        continue  # it may ask whether there are calls
-                if any(self._counts_through(part) for part in about):
-                    continue  # a loop over the places of the calls: its end comes behind the last one
+            for escape, names in self._unlooked(asked):
                 how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot, leaving=escape.jump)
-                if how != REFUSED and about == parts and any(True for part in about for _ in _tools(part)):
-                    continue  # a tool that ends the conversation
-                if how is not None:
+                if how is not None and not (how != REFUSED and self._end_turn(names)):
                     yield asked.node, WayOut(escape, how)
+        handed = handed_calls(self.answers, self.function, self.ends) if self._is_run_for_stored else None
+        for escape, names in self._unlooked(handed) if handed is not None else ():
+            yield from ((store, WayOut(escape, how)) for store, how in self._given_to_callers(escape, names))
+
+    def _unlooked(self, asked: Asked) -> Iterator[tuple[Escape, list[str]]]:
+        """Ways that leave calls open with no look at whether there are any; with the tools that are asked for there."""
+        for escape in Escapes(asked.region).all():
+            if escape.test is None or escape.handler is not None or self._ends_without_tools(escape.test):
+                continue
+            parts = list(asked.told.undecided(escape.test))
+            about = [part for part in parts if asked.told.mentions(part)]
+            points = self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)
+            if about and not asked.knows(points) and not asked.told.tells(escape.test):
+                if not (all(map(self._is_of_caller, about)) and self._is_asked_next(asked, points)):
+                    continue  # it may ask whether there are calls
+            if any(self._counts_through(part) for part in about):
+                continue  # a loop over the places of the calls: its end comes behind the last one
+            yield escape, [name for part in about for name in _tools(part)] if about == parts else []
+
+    def _end_turn(self, tools: Sequence[str]) -> bool:
+        """Whether some tools end the conversation, or what was asked for, behind which nothing is asked here."""
+        return bool(tools) and (not self._is_turn or self._end_all(tools))
+
+    def _given_to_callers(self, escape: Escape, tools: Sequence[str] = ()) -> Iterator[tuple[cst.CSTNode, str]]:
+        """Where those that run this function have stored the calls that it leaves open, and how they go on then."""
+        if not isinstance(escape.jump, cst.Return) or escape.exit is not self.ends.graph.exit or self.ends.stores:
+            return
+        for site in filter(self._stores_before, self.anatomy.calls.sites[self.function]):
+            if is_behind_answers(self.anatomy, self.answers, site.node, site.caller):
+                continue
+            ways = WaysOut(self.anatomy, self.answers, self._failing, site.caller)
+            points = self.anatomy.points(site.caller, [site.node])
+            behind = [target for point in points for target, kind in point.successors if kind != "exception"]
+            hows = [
+                next((how for target in behind if (how := ways.ends.go_on(target, flags=flags)) is not None), None)
+                for flags in outcomes_of(self.anatomy, site, escape.jump.value)
+            ]
+            how = hows[0] if hows and None not in hows else None
+            if how is not None and not ways.ends.are_mended and not (how != REFUSED and ways._end_turn(tools)):
+                stored = (each.node for each in ways.ends.stored if each.calls is not None)
+                yield next(stored), how
 
     def _is_of_caller(self, part: cst.BaseExpression) -> bool:
         """`goes_on(reply)`, of a function that this one is handed."""
@@ -381,7 +424,8 @@ class WaysOut:
                 escape.exit, region.points, stored=stored, flags=escape.flags, leaving=escape.jump, passing=passing
             )
             is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
-            return BROKEN if how is None and is_saved else how
+            how = BROKEN if how is None and is_saved else how
+            return how or next((how for _, how in self._given_to_callers(escape)), None)
         handed = self._hands_back(taken)
         for header in taken.headers:
             for target, kind in header.successors:
@@ -489,6 +533,10 @@ class WaysOut:
             return False
         around = itertools.takewhile(lambda outer: outer is not loop, self.anatomy.module.ancestors(escape.jump))
         names = [name for outer in around if isinstance(outer, cst.If) for name in _tools(outer.test)]
+        return self._end_all(names)
+
+    def _end_all(self, names: Iterable[str]) -> bool:
+        """Whether one of some tools ends the conversation, or what was asked for where nothing is asked behind it."""
         return any(_LAST.search(name) or (_DONE.search(name) and not self._is_turn) for name in names)
 
     @cached_property
