@@ -139,7 +139,7 @@ def _open(
         return told.settles(point, point in after)
 
     def settles(point: Point) -> bool:
-        return point in answered or ends.takes_back(point) or (point in untold and hands(point))
+        return point in answered or ends.takes_back(point) or ((point in untold or told.stores(point)) and hands(point))
 
     region = Region(answers, ends.graph, points, begins, told.outcome, settles, hands=hands)
     after = region.reached(behind, set())

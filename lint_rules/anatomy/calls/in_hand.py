@@ -157,7 +157,7 @@ class InHand:
 
     def settles(self, point: Point) -> bool:
         """Whether a statement puts the call aside, or hands it to a function that may answer it."""
-        if any(self._may_store(node) for part in point.expressions() for node in walk_scope(part)):
+        if self.stores(point):
             return True
         statement = point.statement
         if isinstance(statement, (cst.For, cst.With)):  # a stream or context of somebody else's, made for this call
@@ -183,6 +183,10 @@ class InHand:
         if NO_ANSWER.match(ex.called_name(value)):
             return False
         return by_name(value) or any(self.hands_on(arg.value) for arg in value.args)
+
+    def stores(self, point: Point) -> bool:
+        """Whether somebody gets the call and a history at a point."""
+        return any(self._may_store(node) for part in point.expressions() for node in walk_scope(part))
 
     def _may_store(self, node: cst.CSTNode) -> bool:
         """Whether a function gets the call and a history, and so may store an answer."""

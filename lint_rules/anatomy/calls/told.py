@@ -277,6 +277,15 @@ class ToldByReply:
                         return True
         return isinstance(node, cst.Return) and node.value is not None and self._gives(node.value)
 
+    def stores(self, point: Point) -> bool:
+        """Whether somebody gets the calls and a history at a point, and may store answers there."""
+        for node in (node for part in point.expressions() for node in walk(part) if type(node) is cst.Call):
+            given = [arg.value for arg in node.args]
+            histories = [value for value in given if Kind.HISTORY in self.anatomy.facts.kinds(value)]
+            if histories and any(self._is_handed(value) for value in given if value not in histories):
+                return True
+        return False
+
     def _only_shows(self, loop: cst.For, stored: bool) -> bool:
         """Whether a loop over the parts of a reply only asks what they are, shows them, takes texts, or sorts them."""
         bound = set(ex.target_names(loop.target))

@@ -45,7 +45,9 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
         points = graph.within(walk(node.body))
         headers = tuple(graph.at(node))
         starts = [t for header in headers for t, kind in header.successors if kind == "true"]
-        region = Region(answers, graph, points, starts, hand.outcome, ends.takes_back, hands=settling(answers, hand))
+        region = Region(
+            answers, graph, points, starts, hand.outcome, storing(ends, hand), hands=settling(answers, hand)
+        )
         taken = Taken(function, hand, region, node, headers)
         after = region.reached([p for p in region.answering if not isinstance(p.statement, cst.Return)], set())
         if region.answering and any(target in headers for p in after for target, _ in p.successors):
@@ -61,7 +63,7 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
             later = [answered[there] for there in put.values()]
             for_rest = frozenset(point for loop in later for point in (*graph.at(loop), *graph.within(walk(loop.body))))
             region = Region(answers, graph, taken.region.points, taken.region.starts, taken.hand.outcome,
-                            ends.takes_back, frozenset(put), settling(answers, taken.hand))  # fmt: skip
+                            storing(ends, taken.hand), frozenset(put), settling(answers, taken.hand))  # fmt: skip
             yield replace(taken, region=region, elsewhere=for_rest)
 
 
@@ -103,7 +105,7 @@ def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends
         yield Taken(
             function,
             hand,
-            Region(answers, graph, points, starts, hand.outcome, ends.takes_back, hands=settling(answers, hand)),
+            Region(answers, graph, points, starts, hand.outcome, storing(ends, hand), hands=settling(answers, hand)),
             None,
         )
 
@@ -173,7 +175,7 @@ def _run_in(
     else:
         points, starts, bound = headers, headers, []
     hand = InHand(anatomy.facts, slot, bound)
-    region = Region(answers, graph, points, starts, hand.outcome, ends.takes_back, hands=settling(answers, hand))
+    region = Region(answers, graph, points, starts, hand.outcome, storing(ends, hand), hands=settling(answers, hand))
     yield Taken(function, hand, region, loop.node if isinstance(loop.node, cst.For) else None, tuple(headers))
 
 
@@ -197,6 +199,11 @@ def _named(anatomy: Anatomy, reply: Asked) -> Slot:
         if slot is not None and _REPLIES & anatomy.facts.of(slot).keys() and Kind.HISTORY not in anatomy.facts.of(slot):
             return slot
     return ("var", reply.function, "calls")
+
+
+def storing(ends: OpenEnds, hand: InHand) -> Callable[[Point], bool]:
+    """Whether a point takes the message with the call back, or hands the call and a history to somebody."""
+    return lambda point: ends.takes_back(point) or hand.stores(point)
 
 
 def settling(answers: Answers, hand: InHand) -> Callable[[Point], bool]:
