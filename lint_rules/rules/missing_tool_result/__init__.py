@@ -100,18 +100,18 @@ says next goes to the same conversation; and a repair of a LangChain history tha
 call; and a test of why a reply has ended (`stop_reason`, `finish_reason`) that passes over the calls of one whose
 tokens ran out within a call, where they are limited, or somebody asks for that; and ways on which results wait in a
 list of their own that is never stored. Silent are calls that are put aside or handed to a function that may answer them
-(one of this file that neither answers nor hands them on is none, nor is any where answers are made of the calls further
-on: who runs, shows or checks them first leaves them open until then), results that are made as messages and only read,
-objects that whoever runs them makes for each run, answers made up afterwards (also in `finally`), histories that are
-cut back (not where only a question is), rows that are rolled back or deleted, a list of the turn that an error leaves
-behind, as it is made anew for the next one and put into the history only when the turn is over, histories that go
-through a function which looks for the ids of calls among others (whatever it is called; one that cannot be read may
-mend the list, if its result takes the list's place; not one that only leaves out results without a call, or drops what
-stands at the front, nor one that is run on a way out of the turn, for the others), tools that end the conversation (one
-that ends what was asked for does so where each question begins a history of its own, also one that is looked for
-before), and errors of parsing arguments that end the turn, which AGL501 reports. Known are the results of OpenAI (chat
-completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold
-one.
+(one of this file that neither answers nor hands them on is none, nor is any that gets no history with them, where
+answers are made of the calls further on: who runs, shows or checks them first leaves them open until then), results
+that are made as messages and only read, objects that whoever runs them makes for each run, answers made up afterwards
+(also in `finally`), histories that are cut back (not where only a question is), rows that are rolled back or deleted, a
+list of the turn that an error leaves behind, as it is made anew for the next one and put into the history only when the
+turn is over, histories that go through a function which looks for the ids of calls among others (whatever it is called;
+one that cannot be read may mend the list, if its result takes the list's place; not one that only leaves out results
+without a call, or drops what stands at the front, nor one that is run on a way out of the turn, for the others), tools
+that end the conversation (one that ends what was asked for does so where each question begins a history of its own,
+also one that is looked for before), and errors of parsing arguments that end the turn, which AGL501 reports. Known are
+the results of OpenAI (chat completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and
+constructors that say that they hold one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent, unless an answer follows.
