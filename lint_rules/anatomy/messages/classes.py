@@ -212,7 +212,11 @@ def named_classes(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Neighbour, str
 
 
 def _held_elsewhere(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, Slot]]:
-    """What a part of an object of another file, `desk.talks[key]` or `desk.log`, is in that file."""
+    """What a part of an object of another file, `desk.talks[key]` or `desk.log`, is in that file.
+
+    So is an attribute that a class has from a base class there.
+    """
+    yield from set_by_bases(anatomy, slot)
     if slot[0] == "member":
         for there, cls in classes_of(anatomy, slot[1]):
             yield there, there.facts.slots.attribute(cls, slot[2])
@@ -354,6 +358,13 @@ def named_bases(anatomy: Anatomy, cls: Scope) -> Iterator[tuple[str, tuple[Neigh
             near = anatomy.defined_elsewhere(name, "class")
             if near is not None:
                 yield name, near
+
+
+def set_by_bases(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, Slot]]:
+    """An attribute that no class of this file sets, as base classes in other files have it."""
+    if slot[0] == "attr" and not anatomy.facts.assigned(slot):
+        for there, base in bases_elsewhere(anatomy, slot[1], lambda near, _: slot[2].encode() in near.source):
+            yield there, there.facts.slots.attribute(base, slot[2])
 
 
 def given_elsewhere(anatomy: Anatomy, node: cst.BaseExpression) -> Slot | None:

@@ -38,6 +38,7 @@ class Passing:
     `given`: it is on an object that its function `caller` was handed, by that keyword and place. `handed_on`: it is no
     call, but hands the function to a thread, a task or a framework. `told`: its file sees a turn
     in it. `for_all`: handlers of its file that serve all users come to it. `common`: the globals that it makes longer.
+    `inherits`: on an object of a class that inherits the function.
     """
 
     file: str
@@ -56,6 +57,7 @@ class Passing:
     told: bool = False
     for_all: bool = False
     common: frozenset[str] = frozenset()
+    inherits: bool = False
 
 
 @record

@@ -35,6 +35,8 @@ from lint_rules.syntax.module import Scope
 
 _Starts = tuple[tuple[StartKind, bool, bool], ...]
 """What comes to a function, as a `Passing` has it."""
+_Named = tuple[str, str, bool]
+"""The path and qualified name of a function, and whether it is one that the object's class inherits."""
 
 
 class _Ways:
@@ -110,7 +112,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
     ways = _Ways(anatomy)
     for call in anatomy.module.nodes_of(cst.Call):
         where = anatomy.module.scope_of[call].function
-        run = list(run_by(anatomy, call)) if where.kind != "module" else []
+        run = list(_run_by(anatomy, call)) if where.kind != "module" else []
         new = bool(run) and _is_just_made(anatomy, call, where)
         if not run or (not new and anatomy.unguarded.is_guarded(call, where)):
             continue
@@ -118,7 +120,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
         thread = _is_read_in_thread(anatomy, call)
         given = _given(anatomy, call, where)
         asked = bool(given) or not own  # of an object that each run has for itself, nobody asks what is seen
-        for path, function in run:
+        for path, function, inherits in run:
             yield Passing(
                 file=os.path.abspath(path),
                 function=function,
@@ -135,6 +137,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 told=asked and anatomy.turns.are_seen_in(call),
                 for_all=ways.are_for_all(where),
                 common=frozenset(describe(slot) for _, slot, _ in grown_there(anatomy, call, where)),
+                inherits=inherits,
             )
     yield from _handed_on(anatomy, ways)
     yield from _registered_there(anatomy)
@@ -174,11 +177,12 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
         where = anatomy.module.scope_of[call].function
         along = handed_along(call)
         lasting = frozenset(_lasting(anatomy, along[1], where)) if along is not None else frozenset()
-        for there, function in _named(anatomy, value):
+        for there, function, inherits in _named(anatomy, value):
             path, span = os.path.abspath(there), span_of(anatomy, call)
             yield Passing(
                 path, function, anatomy.module.path, span, where.name, False, False, starts, through, lasting,
                 handed_on=True, told=call in told, for_all=ways.are_for_all(where) or starts[0][0] == "handler",
+                inherits=inherits,
             )  # fmt: skip
 
 
@@ -201,40 +205,44 @@ def _registered_there(anatomy: Anatomy) -> Iterator[Passing]:
 
 def run_by(anatomy: Anatomy, call: cst.Call) -> Iterator[tuple[str, str]]:
     """The path and qualified name of the function of another file that a call runs."""
+    yield from ((path, function) for path, function, _ in _run_by(anatomy, call))
+
+
+def _run_by(anatomy: Anatomy, call: cst.Call) -> Iterator[_Named]:
     if anatomy.facts.slots.callee(call) is None:
         named = list(_named(anatomy, call.func))
         there = run_elsewhere(anatomy, call) if not named else None
-        yield from named if there is None else [(there[0].module.path, there[1].qualname)]
+        yield from named if there is None else [(there[0].module.path, there[1].qualname, False)]
 
 
-def _named(anatomy: Anatomy, func: cst.BaseExpression) -> Iterator[tuple[str, str]]:
-    """The path and qualified name of the function of another file that an expression names, if it can, unread.
+def _named(anatomy: Anatomy, func: cst.BaseExpression) -> Iterator[_Named]:
+    """The function of another file that an expression names, if it can, unread.
 
     A method that a class inherits is told twice: as one of the class, and as what it is.
     """
     slots, name = anatomy.facts.slots, ex.last_name(func)
     plain = anatomy.defined_elsewhere(ex.dotted(func) or "", "def")
     if plain is not None:
-        yield plain[0].path, plain[1]
+        yield plain[0].path, plain[1], False
     if plain is not None or not isinstance(func, cst.Attribute):
         return
     own, slot = own_class(anatomy, func.value), slots.of(func.value)
     if own is not None:
         there = inherited(anatomy, own, name) if anatomy.module.method(own, name) is None else None
         if there is not None:
-            yield there[0].module.path, there[1].qualname
+            yield there[0].module.path, there[1].qualname, True
     for cls in class_names(anatomy, slot) if slot is not None and own is None else ():
         found = anatomy.defined_elsewhere(cls, "class")
         if found is None:
             continue
         if found[0].defines("def", name):
-            yield found[0].path, f"{found[1]}.{name}"
+            yield found[0].path, f"{found[1]}.{name}", False
             continue
         whole = anatomy.imported_class(cls) if found[0].inherits(found[1]) else None
         there = inherited(*whole, name) if whole is not None else None
         if there is not None:
-            yield found[0].path, f"{found[1]}.{name}"
-            yield there[0].module.path, there[1].qualname
+            yield found[0].path, f"{found[1]}.{name}", False
+            yield there[0].module.path, there[1].qualname, True
 
 
 def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]:
@@ -253,19 +261,17 @@ def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]
 def _is_just_made(anatomy: Anatomy, call: cst.Call, where: Scope) -> bool:
     """Whether a function makes an object and runs this method of it once: no earlier run of that can be under way.
 
-    Whoever gets the object afterwards, a table of those that run, say.
+    Whoever gets the object afterwards, a table of those that run, say. So does one that is handed what was just made.
     """
-    base, slots, module = ex.receiver(call), anatomy.facts.slots, anatomy.module
-    bound = anatomy.definitions(base) if isinstance(base, cst.Name) else []
-    made = [each.value for each in bound if each.kind == "assign" and isinstance(each.value, cst.Call)]
-    if base is None or not made or len(made) < len(bound):
-        return False
+    base, slots, ownership = ex.receiver(call), anatomy.facts.slots, anatomy.races.ownership
+    slot = slots.of_name(base)
     others = (other for other in where.nodes_of(cst.Call) if ex.called_name(other) == ex.called_name(call))
-    again = [o for o in others if (b := ex.receiver(o)) is not None and slots.of(b) == slots.of(base)]
-    return len(again) == 1 and all(
-        made_class(anatomy, value) is not None and module.loop_around(value) is module.loop_around(call)
-        for value in made
-    )
+    again = [o for o in others if (b := ex.receiver(o)) is not None and slots.of(b) == slot]
+    if base is None or slot is None or len(again) != 1:
+        return False
+    if is_parameter(slot):
+        return anatomy.module.loop_around(call, own=True) is None and ownership.goes_along_anew(slot)
+    return ownership.is_made_for(base, call)
 
 
 def _holder(anatomy: Anatomy, base: cst.BaseExpression, where: Scope) -> Slot | None:
@@ -304,7 +310,8 @@ def callers(anatomy: Anatomy, importing: Callable[[Iterable[str]], Iterable[list
     """How the functions of a file come to run beside others, each way once.
 
     `importing` gives the passings of the files that import some, directly or through others; `hops` says how many
-    files a run may go through. Who calls a method of a base class calls what takes its place here.
+    files a run may go through. Who calls a method of a base class calls what takes its place here, but on an object of
+    another class that inherits it.
     """
     here, overriding = anatomy.module.path, list(_overriding(anatomy))
     into: dict[str, list[Passing]] = {}
@@ -314,7 +321,7 @@ def callers(anatomy: Anatomy, importing: Callable[[Iterable[str]], Iterable[list
     own = into.setdefault(os.path.abspath(here), [])
     for path, overridden, method in overriding:
         for passing in into.get(os.path.abspath(path), ()):
-            if passing.function == overridden:
+            if passing.function == overridden and not passing.inherits:
                 own.append(replace(passing, file=os.path.abspath(here), function=method))
     return _callers(os.path.abspath(here), into, hops)
 

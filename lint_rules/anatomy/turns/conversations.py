@@ -12,7 +12,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.classes import body, set_by_bases
 from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object, whole_of
 from lint_rules.anatomy.vocabulary import (
@@ -186,7 +186,10 @@ class Conversations:
             if given and isinstance(part, cst.Call) and self._facts.slots.callee(part) is None:
                 if any(self._is_session(arg.value, depth) for arg in part.args):
                     return True
-        return False
+        return depth < _DEEPEST and any(
+            there.conversations._holds_session(place, depth + 1, given=given)
+            for there, place in set_by_bases(self._anatomy, slot)
+        )
 
     def _gets_session(self, call: cst.Call, depth: int) -> bool:
         """Whether a function of another file gives such an object: `talks[key] = begun(prompt)`."""

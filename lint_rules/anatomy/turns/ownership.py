@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, given_when_made
+from lint_rules.anatomy.messages.classes import body, given_when_made, made_class
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.aliases import dependency
 from lint_rules.anatomy.program.call_graph import CallSite
@@ -170,7 +170,7 @@ class Ownership:
             return self._is_of_request(param, slot, depth) or _is_parsed(serving.framework, param, self.module)
         sites = graph.sites[function]
         if graph.references[function] or any(start.function is function for start in self.starts):
-            return not sites and self._goes_along(slot, function, depth)
+            return self.goes_along_anew(slot) or (not sites and self._goes_along(slot, function, depth))
         if not sites:
             return False
         if param.name.value == self.module.self_name(function):
@@ -193,6 +193,28 @@ class Ownership:
             and self.is_own(value, self.module.scope_of[named].function, depth + 1)
             and not any(isinstance(outer, _LOOPS) for outer in self.module.ancestors(named))
             for value, named in found
+        )
+
+    def goes_along_anew(self, slot: Slot) -> bool:
+        """Whether what a parameter gets was made for the one call, or start, that its function is run by, and no other."""
+        function, slots = slot[1], self.facts.slots
+        begun = [(each, handed_with(self.module, each)) for each in self.anatomy.calls.references[function]]
+        sites = [(dict(slots.bindings(s.node, function)), s.node) for s in self.anatomy.calls.sites[function]]
+        sites += [(dict(slots.bound(given or (), function)), each) for each, given in begun]
+        found = [(pairs[slot], at) for pairs, at in sites if slot in pairs]
+        if len(found) != 1 or len(sites) != 1 or not self.is_made_for(*found[0]):
+            return False
+        made, at = slots.of(found[0][0]), found[0][1]
+        others = (start.node for start in self.starts if not self.module.inside(at, start.node))
+        return made is not None and not self._used_after(made, at) and not any(slots.names_any(o, {made}) for o in others)
+
+    def is_made_for(self, value: cst.BaseExpression, node: cst.CSTNode) -> bool:
+        """Whether a name holds an object that was made in the round of a loop, or the run, in which a node gets it."""
+        bound = self.anatomy.definitions(value) if isinstance(value, cst.Name) else []
+        made = [each.value for each in bound if each.kind == "assign" and isinstance(each.value, cst.Call)]
+        around = self.module.loop_around
+        return 0 < len(made) == len(bound) and all(
+            made_class(self.anatomy, each) is not None and around(each) is around(node) for each in made
         )
 
     def _is_of_own_view(self, site: CallSite, depth: int) -> bool:
