@@ -39,13 +39,23 @@ def grows(anatomy: Anatomy, write: HistoryWrite) -> bool:
 
 
 def _adds_to_itself(anatomy: Anatomy, write: HistoryWrite) -> bool:
-    """`h = h + [m]`, `h = [*h, m]`."""
-    value = ex.inner(write.value) if write.value is not None else None
-    if not isinstance(value, (cst.BinaryOperation, cst.List)):
-        return False
-    return any(
-        isinstance(n, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(n) == write.slot for n in walk(value)
-    )
+    """`h = h + [m]`, `h = [*h, m]`, also by way of a name: what comes last is new."""
+    return any(_adds_at_the_end(anatomy, value, write.slot) for value in put_there(anatomy, write.value))
+
+
+def put_there(anatomy: Anatomy, value: cst.BaseExpression | None) -> list[cst.BaseExpression]:
+    """What an assignment puts in the place of another history, also by way of a name."""
+    value = ex.inner(value) if value is not None else None
+    bound = [each.value for each in anatomy.definitions(value)] if isinstance(value, cst.Name) else []
+    return [ex.inner(each) for each in (bound if bound and all(bound) else [value]) if each is not None]
+
+
+def _adds_at_the_end(anatomy: Anatomy, value: cst.BaseExpression, slot: Slot) -> bool:
+    if isinstance(value, cst.BinaryOperation):
+        parts = [value.left, value.right]
+    else:
+        parts = [each.value for each in value.elements] if isinstance(value, cst.List) else []
+    return any(reads(anatomy, part, slot) for part in parts[:-1]) and not reads(anatomy, parts[-1], slot)
 
 
 def begun_anew(anatomy: Anatomy, slot: Slot, write: HistoryWrite, entry: Scope) -> bool:
@@ -91,7 +101,10 @@ def resets(anatomy: Anatomy, write: HistoryWrite) -> bool:
         return False
     if write.kind == "cut" or write.value is None:
         return write.kind == "cut"
-    return keeps_rules_only(write.value) or not reads(anatomy, _but_the_first(write.value), write.slot)
+    return all(
+        keeps_rules_only(value) or not reads(anatomy, _but_the_first(value), write.slot)
+        for value in put_there(anatomy, write.value)
+    )
 
 
 def _but_the_first(value: cst.BaseExpression) -> cst.BaseExpression:

@@ -16,6 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.classes import FoundClass, classes_of
+from lint_rules.anatomy.messages.growth import put_there
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.turns.races import run_apart
 from lint_rules.anatomy.turns.reply_places import bound_values
@@ -340,7 +341,7 @@ class RunStates:
 
     def _is_of_run(self, node: cst.Assign | cst.AnnAssign, slot: Slot, function: Scope) -> bool:
         """Whether what an assignment stores is the run's own: given to it, and not made of what all have stored."""
-        parts = ex.alternatives(node.value) if node.value is not None else ()
+        parts = [part for value in put_there(self.anatomy, node.value) for part in ex.alternatives(value)]
         return any(
             self._is_given(part, function) and not any(self._reads(inner, slot) for inner in walk(part))
             for part in parts
