@@ -17,6 +17,7 @@ from lint_rules.anatomy.values.handed_along import handed_with
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, decorators, parameters
 
 _DEEPEST = 4
@@ -200,10 +201,19 @@ class Aliases:
             place = self.of(slot) if slot is not None else None
             if slot is not None and (place is None or not self.is_lasting(place, function)):
                 place = self._stored_at(slot, function) or (place if _is_part_of_parameter(place) else None)
+            if place is None and slot is not None and slot[0] == "return" and self._makes(slot[1]):
+                continue
             if place is None or not (self.is_lasting(place, function) or _is_part_of_parameter(place)):
                 return None
             places.add(place)
         return places.pop() if len(places) == 1 else None
+
+    @once(circular=False)
+    def _makes(self, function: Scope) -> bool:
+        """Whether all that a function of the file gives back is made in it."""
+        given = [(part, self.slots.of_name(part)) for value in function.returned for part in ex.alternatives(value)]
+        made = [made for part, slot in given for made in (self.facts.assigned(slot) if slot is not None else [part])]
+        return bool(made) and all(self.is_new(part) for part in made)
 
     def given(self, value: cst.BaseExpression) -> Slot | None:
         """The slot of a value: `desks.get(key)` is an entry of a dict, or what the registry of another file gives."""

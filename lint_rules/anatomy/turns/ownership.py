@@ -82,17 +82,18 @@ class Ownership:
         given = [arg.value for arg in call.args if self.facts.is_kind(arg.value, Kind.HISTORY)]
         return bool(given) and all(self.is_own(value, function) for value in given)
 
-    def is_own(self, node: cst.BaseExpression, function: Scope, depth: int = 0) -> bool:
+    def is_own(self, node: cst.BaseExpression, function: Scope) -> bool:
         """Whether a value is an object of this run alone: made by it, or by a caller or a framework for it."""
-        parts = [*ex.alternatives(node)] if depth <= _DEEPEST else []
-        return bool(parts) and all(self._is_own_part(part, function, depth) for part in parts)
+        return all(self._is_own_part((part, function)) for part in ex.alternatives(node))
 
-    def _is_own_part(self, node: cst.BaseExpression, function: Scope, depth: int) -> bool:
+    @once(circular=False)
+    def _is_own_part(self, asked: tuple[cst.BaseExpression, Scope]) -> bool:
+        node, function = asked
         if isinstance(node, (cst.List, cst.ListComp)) or sources(node) or self._is_under_new_key(node):
             return True
         if isinstance(node, cst.Call):
-            return self._is_made(node, depth)
-        return not self._is_of_class(node) and self._is_held(ex.owner(node), function, depth)
+            return self._is_made(node)
+        return not self._is_of_class(node) and self._is_held(ex.owner(node), function)
 
     def _is_of_class(self, node: cst.BaseExpression) -> bool:
         """Whether a value is, or is a part of, what the body of a class has made: all objects have it in common."""
@@ -129,21 +130,21 @@ class Ownership:
         made = self.facts.assigned(slot)
         return bool(made) and all(self._is_unique(value, seen | {slot}) for value in made)
 
-    def _is_made(self, call: cst.Call, depth: int) -> bool:
+    def _is_made(self, call: cst.Call) -> bool:
         """Whether a call makes a new object: of a class of this file, also in a function that gives nothing else."""
         callee = self.facts.slots.callee(call)
         if self.facts.slots.constructed(call) is not None or ex.dotted(call.func) in {"cls", "type(self)"}:
             return True
-        return callee is not None and self._makes(callee, depth)
+        return callee is not None and self._makes(callee)
 
-    def _makes(self, function: Scope, depth: int) -> bool:
+    def _makes(self, function: Scope) -> bool:
         """Whether all that a function gives back are new objects; decorated, it may keep what it made."""
         if any(ex.dotted(decorator) not in {"staticmethod", "classmethod"} for decorator in decorators(function)):
             return False
         given = [node.value for node in function.nodes_of(cst.Return)]
-        return bool(given) and all(value is not None and self.is_own(value, function, depth + 1) for value in given)
+        return bool(given) and all(value is not None and self.is_own(value, function) for value in given)
 
-    def _is_held(self, node: cst.BaseExpression, function: Scope, depth: int) -> bool:
+    def _is_held(self, node: cst.BaseExpression, function: Scope) -> bool:
         """Whether a local name only holds such objects, as a parameter from all callers."""
         slot = self.facts.slots.of_name(node)
         if slot is None or slot[0] != "var" or slot[1] is not function:
@@ -152,35 +153,35 @@ class Ownership:
         param = next((param for param in parameters(function) if param.name.value == slot[2]), None)
         anew = [value for value in values if not self._is_handed(value, slot)]
         if param is not None:
-            return not anew and self._is_given(param, slot, function, depth)
-        return bool(values) and all(self.is_own(value, function, depth + 1) for value in anew)
+            return not anew and self._is_given(param, slot, function)
+        return bool(values) and all(self.is_own(value, function) for value in anew)
 
     def _is_handed(self, value: cst.BaseExpression, slot: Slot) -> bool:
         """`body = await completed(body)`: what a function gives back that is handed no more than the object itself."""
         value = ex.inner(value)
         return isinstance(value, cst.Call) and [self.facts.slots.of(arg.value) for arg in value.args] == [slot]
 
-    def _is_given(self, param: cst.Param, slot: Slot, function: Scope, depth: int) -> bool:
+    def _is_given(self, param: cst.Param, slot: Slot, function: Scope) -> bool:
         """Whether what a function gets is made for the call: by each caller, or by a framework for each request."""
         graph = self.anatomy.calls
         serving = graph.servings.get(function)
         if serving is not None and param.name.value == self.module.self_name(function):
             return serving.keeper is None  # a view is made for each request
         if serving is not None:
-            return self._is_of_request(param, slot, depth) or _is_parsed(serving.framework, param, self.module)
+            return self._is_of_request(param, slot) or _is_parsed(serving.framework, param, self.module)
         sites = graph.sites[function]
         if graph.references[function] or any(start.function is function for start in self.starts):
-            return self.goes_along_anew(slot) or (not sites and self._goes_along(slot, function, depth))
+            return self.goes_along_anew(slot) or (not sites and self._goes_along(slot, function))
         if not sites:
             return False
         if param.name.value == self.module.self_name(function):
-            return all(self._is_of_own_view(site, depth) for site in sites)
+            return all(self._is_of_own_view(site) for site in sites)
         given = [
             (v, site.caller) for site in sites for s, v in self.facts.slots.bindings(site.node, function) if s == slot
         ]
-        return len(given) == len(sites) and all(self.is_own(value, caller, depth + 1) for value, caller in given)
+        return len(given) == len(sites) and all(self.is_own(value, caller) for value, caller in given)
 
-    def _goes_along(self, slot: Slot, function: Scope, depth: int) -> bool:
+    def _goes_along(self, slot: Slot, function: Scope) -> bool:
         """Whether a function that is only begun, each time once for a request, is handed a part of what that gets."""
         handed = [
             (reference, handed_with(self.module, reference)) for reference in self.anatomy.calls.references[function]
@@ -190,23 +191,25 @@ class Ownership:
         return 0 < len(found) == len(handed) and all(
             isinstance(root := ex.owner(value), cst.Name)
             and is_parameter(("var", self.module.scope_of[named].function, root.value))
-            and self.is_own(value, self.module.scope_of[named].function, depth + 1)
+            and self.is_own(value, self.module.scope_of[named].function)
             and not any(isinstance(outer, _LOOPS) for outer in self.module.ancestors(named))
             for value, named in found
         )
 
     def goes_along_anew(self, slot: Slot) -> bool:
-        """Whether what a parameter gets was made for the one call, or start, that its function is run by, and no other."""
+        """Whether what a parameter gets was made for the one call or start of its function, and is in no other."""
         function, slots = slot[1], self.facts.slots
-        begun = [(each, handed_with(self.module, each)) for each in self.anatomy.calls.references[function]]
-        sites = [(dict(slots.bindings(s.node, function)), s.node) for s in self.anatomy.calls.sites[function]]
-        sites += [(dict(slots.bound(given or (), function)), each) for each, given in begun]
-        found = [(pairs[slot], at) for pairs, at in sites if slot in pairs]
-        if len(found) != 1 or len(sites) != 1 or not self.is_made_for(*found[0]):
+        begun = self.anatomy.calls.references[function]
+        given = [dict(slots.bound(handed_with(self.module, each) or (), function)) for each in begun]
+        given += [dict(slots.bindings(site.node, function)) for site in self.anatomy.calls.sites[function]]
+        at = given[0].get(slot) if len(given) == 1 else None
+        if at is None or not self.is_made_for(at, at):
             return False
-        made, at = slots.of(found[0][0]), found[0][1]
+        made = slots.of(at)
         others = (start.node for start in self.starts if not self.module.inside(at, start.node))
-        return made is not None and not self._used_after(made, at) and not any(slots.names_any(o, {made}) for o in others)
+        return (
+            made is not None and not self._used_after(made, at) and not any(slots.names_any(o, {made}) for o in others)
+        )
 
     def is_made_for(self, value: cst.BaseExpression, node: cst.CSTNode) -> bool:
         """Whether a name holds an object that was made in the round of a loop, or the run, in which a node gets it."""
@@ -217,18 +220,18 @@ class Ownership:
             made_class(self.anatomy, each) is not None and around(each) is around(node) for each in made
         )
 
-    def _is_of_own_view(self, site: CallSite, depth: int) -> bool:
+    def _is_of_own_view(self, site: CallSite) -> bool:
         """`self.answer(text)` in a view that a framework makes for each request."""
         base = ex.receiver(site.node)
         is_self = isinstance(base, cst.Name) and base.value == self.module.self_name(site.caller)
-        return is_self and base is not None and self.is_own(base, site.caller, depth + 1)
+        return is_self and base is not None and self.is_own(base, site.caller)
 
-    def _is_of_request(self, param: cst.Param, slot: Slot, depth: int) -> bool:
+    def _is_of_request(self, param: cst.Param, slot: Slot) -> bool:
         """The body of a request, read into a model, and what `Depends` has a function or class make."""
         needed = dependency(slot)
         if needed is not None:
             maker = self.facts.slots.function(needed)
-            return maker is not None and (maker.name == "__init__" or self._makes(maker, depth))
+            return maker is not None and (maker.name == "__init__" or self._makes(maker))
         cls = self.facts.slots.classes.get(slot)
         named = [ex.last_name(base) for each in self.module.lineage(cls) for base in ex.bases(each.node)]
         return param.default is None and "BaseModel" in named
@@ -276,7 +279,7 @@ class Ownership:
             return False
         base = ex.inner(target.value)
         if isinstance(base, cst.Call):
-            return self._is_made(base, 0)
+            return self._is_made(base)
         slot = self.facts.slots.of_name(base)
         if slot is None or slot[0] != "var":
             return False
