@@ -99,10 +99,11 @@ in a thread.
 Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks that the next one cancels, if they do
 not take themselves out of the register before their turn; tasks and threads whose end the function that starts them
 waits for, on every way to the next (`await`, `join`, `while not task.done()`, the end of a group's or pool's `with`
-block); executors with one worker; parts of objects made for each run, also by a helper, a caller or `Depends`, or by
-all who run a method of them, once each, whoever sees them then; the body of a request; a call that tells by a constant
-to leave the history alone; tasks for hooks, typing signs and single tools. A history that each run begins anew is the
-run's state on a shared agent, and run-state-on-shared-agent (AGL104) reports it.
+block); executors with one worker; parts of objects made for each run, also by a helper, a caller or `Depends`, or for
+the one task or thread that gets them, or by all who run a method of them, once each, whoever sees them then; the body
+of a request; a call that tells by a constant to leave the history alone; tasks for hooks, typing signs and single
+tools. A history that each run begins anew is the run's state on a shared agent, and run-state-on-shared-agent (AGL104)
+reports it.
 
 ## Known problems
 Objects of classes from installed packages are known to keep a history only where a table says so. Of one file alone
