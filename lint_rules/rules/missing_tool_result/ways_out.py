@@ -290,6 +290,29 @@ class WaysOut:
         for escape, names in self._unlooked(handed) if handed is not None else ():
             yield from ((store, WayOut(escape, how)) for store, how in self._given_to_callers(escape, names))
 
+    def ignored(self) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+        """Replies of which a test has told that they have calls, with which nothing is done before the next request.
+
+        Where the message is stored, and what comes instead of the answers.
+        """
+        for asked in self._asked:
+            region, told = asked.region, asked.told
+            known = [p for p in region.waiting - asked.untold if told.outcome(p.statement) is None]  # type: ignore[arg-type]
+            done = (p for p in region.reached(region.starts, set()) if told.outcome(p.statement) is None)  # type: ignore[arg-type]
+            if not known or any(told.mentions(part) for point in done for part in point.expressions()):
+                continue
+            behind = {t for p in known for t, kind in region.edges(p) if kind != "exception" and t not in region.inside}
+            if any(self._sends(point, asked.slot) for point in behind):
+                order = region.module.order
+                yield asked.node, min((p.statement for p in known if p.statement), key=lambda node: order[node])
+
+    def _sends(self, point: Point, slot: Slot | None) -> bool:
+        """Whether a request is made at a point with a history, or by who is handed it there."""
+        slots, asks = self.anatomy.facts.slots, self.anatomy.turns.reaches_model
+        calls = (node for part in point.expressions() for node in walk(part) if isinstance(node, cst.Call))
+        given = (part for call in calls if asks(call) for arg in call.args for part in walk(arg.value))
+        return any(isinstance(part, cst.BaseExpression) and slots.of(part) == slot for part in given)
+
     def _unlooked(self, asked: Asked) -> Iterator[tuple[Escape, list[str]]]:
         """Ways that leave calls open with no look at whether there are any; with the tools that are asked for there."""
         for escape in Escapes(asked.region).all():

@@ -241,8 +241,15 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
 
 
 def _gone_on_to(races: Races, history: SharedHistory, start: Start) -> Iterator[Start]:
-    """What runs and writes behind a thread or task that nobody waits for: where it is begun, and in who calls that."""
+    """What runs and writes behind a thread or task that nobody waits for: where it is begun, and in who calls that.
+
+    Who puts only results there is a part of the turn that has begun it.
+    """
     if start.caller is not None or start.kind not in {"thread", "task"} or races.joins.is_joined(start):
+        return
+    run = races.graph.may_run(start.function)
+    put = [one for w in history.writes if w.function in run for one in races.anatomy.transcript.at(w.node)]
+    if put and all(one.answers for one in put):
         return
     writing, whose = {write.function for write in history.writes}, _object(start.target)
     queue: list[tuple[Scope, cst.CSTNode]] = [(races.module.scope_of[start.node].function, start.node)]
