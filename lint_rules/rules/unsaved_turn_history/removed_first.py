@@ -99,7 +99,8 @@ class _Search:
                     continue
                 kept = {*again.graph.within([*removal.put_back, *keeping])}
                 leaving = {again.graph.raises} if self.anatomy.turns.escapes(request) else set()
-                if again.follows(removal.node, request, kept, exceptions=False):
+                anew = {*again.points(value)} - {*again.points(removal.node)}  # what is read behind it is what is left
+                if again.follows(removal.node, request, kept | anew, exceptions=False):
                     if fails_to(again, again.points(request), {again.graph.exit, *leaving}, kept):
                         yield RemovedFirst(removal.node, removal.history, request)
                         return
