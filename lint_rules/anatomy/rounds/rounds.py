@@ -15,12 +15,14 @@ from lint_rules.anatomy.rounds.waits import Flow, Waits, is_input
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _ANSWERS = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.REPLY, Kind.MODEL_TEXT})
 _MESSAGES = frozenset({Kind.MESSAGE, Kind.REPLY})
+_SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT})
 _TOOL_KINDS = (Kind.CALLS, Kind.CALL, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT)
 
 
@@ -104,7 +106,56 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
     return isinstance(node, cst.While) and (
         any(_stores(call, node, graph, writes) or _goes_back(call, calls, node, graph, writes) for call in calls)
         or _comes_back_changed(node, function, graph)
+        or _is_asked_until(node, function, graph)
     )
+
+
+def _is_asked_until(node: cst.While, function: Scope, graph: CallGraph) -> bool:
+    """`while mark < 8: mark = judge(draft)`: whether what a model says, and nothing else, decides about the end.
+
+    Taken apart by functions (`parse(answer)`); what an object does with it (`board.play(move)`) has an end of its own.
+    """
+    module = graph.facts.module
+    lines, grown = (module.nodes_inside(node.body, function, kind) for kind in (cst.Assign, cst.AugAssign))
+    asking = [
+        call for call in graph.calls_within(node.body, function) if graph.asks(call) and _gives_reply(call, graph)
+    ]
+    said: set[str] = set()
+    for _ in lines if asking else ():  # as many steps as there may be
+        made = (line for line in lines if isinstance(line, cst.Assign) and _says(line.value, said, asking, graph))
+        said |= {name for line in made for name in _bound(line)}
+    moved = {name for line in (*lines, *grown) for name in _bound(line)} - said
+    ends = [
+        test.test
+        for test in module.nodes_inside(node.body, function, cst.If)
+        if module.loop_around(test) is node
+        and any(isinstance(part, (cst.Break, cst.Return)) for part in walk(test.body))
+    ]
+    tests = [test for test in (node.test, *ends) if not isinstance(test, cst.Name) or test.value != "True"]
+    return bool(tests) and all(_says(test, said, asking, graph) and moved.isdisjoint(names_in(test)) for test in tests)
+
+
+def _bound(line: cst.CSTNode) -> set[str]:
+    targets = ex.targets(line) if isinstance(line, (cst.Assign, cst.AugAssign)) else ()
+    return {name for target in targets for name in ex.target_names(target)}
+
+
+def _gives_reply(call: cst.Call, graph: CallGraph) -> bool:
+    """Whether a call gives what a model has said, itself or by a function of this file."""
+    callee = graph.facts.slots.callee(call)
+    values = [call, *(callee.returned if callee is not None else ())]
+    return any(_SAID & graph.facts.kinds(value).keys() for value in values)
+
+
+def _says(value: cst.BaseExpression, said: set[str], asking: list[cst.Call], graph: CallGraph) -> bool:
+    """Whether a value is made of what a model has said, by functions alone."""
+    parts = [*walk(value)]
+    calls = (part for part in parts if isinstance(part, cst.Call) and part not in asking)
+    bases = (base for call in calls if (base := ex.receiver(call)) is not None)
+    named = ((ex.dotted(base) or "").partition(".")[0] for base in bases)
+    if not all(name in said or name in graph.facts.module.imports.full or not name for name in named):
+        return False
+    return any(part in asking or (isinstance(part, cst.Name) and part.value in said) for part in parts)
 
 
 def _goes_back(call: cst.Call, calls: list[cst.Call], node: cst.While, graph: CallGraph, writes: Writes) -> bool:

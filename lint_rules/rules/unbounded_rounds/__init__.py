@@ -53,6 +53,10 @@ the loop comes from one request to the next is none: where the reply decides whe
 not calls`), the loop is reported if rounds with calls meet no other limit. A loop over a stream that ends, and does not
 break off, may end the rounds by its `else`. What is asked on the way out (a title) is no round.
 
+Rounds are also those of a `while` that asks until what the model says is right, where nothing else that the loop moves
+decides about its end (`while mark < enough: mark = judge(draft)`), taken apart by functions alone: what an object does
+with it (`board.play(move)`) has an end of its own.
+
 A function that ends by calling itself, also through one helper, is a loop. One that goes on after such a call is
 reported at the call, where the model's reply decides about it, in whichever function of the file that stands; a number
 or a switch that is handed on changed and asked for (not a switch with which the next round comes all the same), a size,
