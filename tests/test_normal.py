@@ -191,7 +191,6 @@ def test_a_name_is_printed_as_the_program_has_it() -> None:
         "def f():\n    r = g()\n    for x in k():\n        if x:\n            r = x\n        else:\n            use(r)",
         "def f():\n    r = g()\n    try:\n        r = h()\n    except E:\n        use(r)",
         "def f():\n    r = g()\n    try:\n        r = h()\n        use()\n    finally:\n        use(r)",
-        "def f():\n    r = g()\n    with suppress(E):\n        r = h()\n    use(r)",
         "def f():\n    r = g()\n    use(a and (r := h()), r)\n    use(r)",
         "def f():\n    r = g()\n    use(r)\n    r += h()\n    use(r)",  # it goes on
         "def f():\n    r = g()\n    use(r)\n    r = r[-9:]\n    use(r)",
@@ -466,3 +465,28 @@ def test_a_helper_stays_for_the_files_that_call_it() -> None:
     inlined = "def add(key, talk):\n    box[key] = talk"
     assert normal(f"{helper}\n\n{caller}") == inlined
     assert normal(f"{helper}\n\n{caller}", "keep") == f"{helper}\n\n{inlined}"
+
+
+@pytest.mark.parametrize(
+    ("source", "other"),
+    [
+        ("with suppress(E):\n    a()", "try:\n    a()\nexcept E:\n    pass"),
+        ("with contextlib.suppress(E, F):\n    a()", "try:\n    a()\nexcept (E, F):\n    pass"),
+        (
+            "with suppress(E), open(p) as f:\n    a(f)",
+            "try:\n    with open(p) as f:\n        a(f)\nexcept E:\n    pass",
+        ),
+        (
+            "with open(p) as f, suppress(E):\n    a(f)",
+            "with open(p) as f:\n    try:\n        a(f)\n    except E:\n        pass",
+        ),
+        ("with suppress(*errors):\n    a()", "with suppress(*errors):\n    a()"),
+        ("with suppress():\n    a()", "with suppress():\n    a()"),
+        (
+            "def f():\n    r = g()\n    with suppress(E):\n        r = h()\n    use(r)",  # either may be read there
+            "def f():\n    r = g()\n    try:\n        r = h()\n    except E:\n        pass\n    use(r)",
+        ),
+    ],
+)
+def test_what_is_suppressed_is_caught(source: str, other: str) -> None:
+    same(source, other)
