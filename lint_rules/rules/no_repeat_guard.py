@@ -146,7 +146,7 @@ class _Handling:
                 continue  # pieces of a stream are put together or shown, not run
             if isinstance(node, (cst.For, cst.CompFor)) and Kind.CALLS in facts.kinds(node.iter):
                 return node
-            if isinstance(node, cst.Call) and ex.called_name(node) not in _KEEPERS:
+            if isinstance(node, cst.Call) and ex.called_name(node) not in _KEEPERS and facts.decoder(node) is None:
                 if any(_ASKED & set(facts.kinds(arg.value)) for arg in node.args):
                     return node
             if isinstance(node, cst.Comparison) and _is_tool_use(node):
