@@ -105,7 +105,7 @@ class Moves:
         if target is None or not call.args:
             return None
         loop = next((found for arg in call.args if (found := self._loop_over(_whole(arg.value), call))), None)
-        own = [arg for arg in call.args if loop is None or _is_apart(arg.value, loop)]
+        own = [arg for arg in call.args if loop is None or is_apart(arg.value, loop)]
         source, key = (loop.iter, own) if loop is not None else (call.args[-1].value, call.args[:-1])
         said = (
             {pair[1] for arg in call.args if (pair := ex.member(arg.value)) is not None} if loop is not None else set()
@@ -228,7 +228,7 @@ def _whole(value: cst.BaseExpression) -> cst.BaseExpression:
     return pair[0] if pair is not None else value
 
 
-def _is_apart(value: cst.BaseExpression, loop: cst.For) -> bool:
+def is_apart(value: cst.BaseExpression, loop: cst.For) -> bool:
     """Whether a value is the same for all that a loop goes through."""
     return names_in(value).isdisjoint(ex.target_names(loop.target))
 

@@ -6,7 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.said import origins
-from lint_rules.obligations.moves import Move, Moves
+from lint_rules.obligations.moves import Move, Moves, is_apart
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameter_names
@@ -22,8 +22,7 @@ def is_added_again(anatomy: Anatomy, moves: Moves, move: Move) -> bool:
     function, facts, owner = moves.function, anatomy.facts, moves.function.owner
     if move.each is None or owner is None or not isinstance(move.node, cst.Call) or is_told_apart(move):
         return False
-    of_each = {*ex.target_names(move.each.target)}
-    key = [arg.value for arg in move.node.args if names_in(arg.value).isdisjoint(of_each)]
+    key = [arg.value for arg in move.node.args if is_apart(arg.value, move.each)]
     base = ex.receiver(move.node)
     made = [part for value in (*key, base) for part in (value, *facts.values_of(value)) if part is not None]
     held = [move.source, *facts.assigned(facts.slots.of_name(move.source))]

@@ -17,8 +17,7 @@ def normalize(scopes: list[Scope], nodes: Nodes) -> bool:
     for scope in scopes if nodes.get(ast.With) else ():
         for block in scope.blocks:  # those that are added, too
             for place, line in enumerate(block):
-                number = _suppressing(line) if type(line) is ast.With else None
-                if number is not None and type(line) is ast.With:
+                if type(line) is ast.With and (number := _suppressing(line)) is not None:
                     block[place] = _tried(line, number, scope)
                     changed = True
     return changed
