@@ -207,6 +207,8 @@ class SourceModule:
         self.own_scope: dict[cst.CSTNode, Scope] = {}
         self.top = Scope("module", self.tree, "<module>", None)
         self.functions: list[Scope] = [self.top]
+        self.rebinding: list[Scope] = []
+        """The functions that bind names of others: `global`, `nonlocal`."""
         self.classes: list[Scope] = []
         self.graphs: list[Graph] = []
         """What its functions were made into: their points hold each other."""
@@ -313,6 +315,7 @@ class SourceModule:
     def _bind_elsewhere(self, node: cst.Global | cst.Nonlocal, scope: Scope) -> None:
         how: Literal["global", "nonlocal"] = "global" if isinstance(node, cst.Global) else "nonlocal"
         scope.function.foreign.update({item.name.value: how for item in node.names})
+        self.rebinding.append(scope.function)
 
     def _bind_imported(self, node: cst.Import | cst.ImportFrom, scope: Scope) -> None:
         self.imports.add(node)

@@ -191,7 +191,9 @@ class Ways:
             if ex.called_name(call) in _FILLING and isinstance(base := ex.receiver(call), cst.Name)
         }
         own = self.module.self_name(self.function)
-        local = {name for names in reads.values() for name in names if name != own and name in self.function.bound}
+        nested = (scope for scope in self.module.rebinding if scope.within(self.function))
+        others = {own, *(name for scope in nested for name in scope.foreign)}
+        local = {name for names in reads.values() for name in names if name in self.function.bound} - others
         counted = {count.name: count for count in self._counts.values()}
         followed = {
             key: names

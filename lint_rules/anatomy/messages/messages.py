@@ -149,8 +149,17 @@ class Messages:
                 for value in self.facts.assigned(slot):
                     if type(value) is not cst.Name:
                         yield from self._elements(value, arguments, depth + 1)
-                grown = self.facts.appended(slot) if slot is not None else ()
-                yield from ((value, arguments) for value in grown if self._may_be_in(value, node))
+                for part, given_by, call in self.facts.given_apart(slot) if slot is not None else ():
+                    inside = {**arguments, **dict(self.facts.slots.bindings(call, given_by))}
+                    yield from self._elements(part, inside, depth + 1)
+                for call in self.facts.grown(slot) if slot is not None else ():
+                    value = call.args[0].value
+                    if not self._may_be_in(value, node):
+                        continue
+                    if ex.called_name(call) == "extend":
+                        yield from self._elements(value, arguments, depth + 1)
+                    else:
+                        yield value, arguments
 
     def _calls_in(self, listed: cst.BaseExpression) -> list[cst.Call]:
         """The calls whose lists a value may be: itself, or what its name stands for."""

@@ -131,7 +131,9 @@ def _is_asked_until(node: cst.While, function: Scope, graph: CallGraph) -> bool:
         if module.loop_around(test) is node
         and any(isinstance(part, (cst.Break, cst.Return)) for part in walk(test.body))
     ]
-    tests = [test for test in (node.test, *ends) if not isinstance(test, cst.Name) or test.value != "True"]
+    calls = module.nodes_inside(node.body, function, cst.Call)
+    touched = {*said, *moved, *names_in(*calls)}
+    tests = [test for test in (node.test, *ends) if not touched.isdisjoint(names_in(test))]
     return bool(tests) and all(_says(test, said, asking, graph) and moved.isdisjoint(names_in(test)) for test in tests)
 
 
@@ -151,11 +153,20 @@ def _says(value: cst.BaseExpression, said: set[str], asking: list[cst.Call], gra
     """Whether a value is made of what a model has said, by functions alone."""
     parts = [*walk(value)]
     calls = (part for part in parts if isinstance(part, cst.Call) and part not in asking)
-    bases = (base for call in calls if (base := ex.receiver(call)) is not None)
+    apart = (call for call in calls if not _only_looks(graph.facts.slots.callee(call)))
+    bases = (base for call in apart if (base := ex.receiver(call)) is not None)
     named = ((ex.dotted(base) or "").partition(".")[0] for base in bases)
     if not all(name in said or name in graph.facts.module.imports.full or not name for name in named):
         return False
     return any(part in asking or (isinstance(part, cst.Name) and part.value in said) for part in parts)
+
+
+def _only_looks(function: Scope | None) -> bool:
+    """Whether a function of the file sets nothing but names of its own, and runs nothing for what that does."""
+    if function is None or any(isinstance(line.value, cst.Call) for line in function.nodes_of(cst.Expr)):
+        return False
+    lines = function.nodes_of(cst.Assign, cst.AugAssign)
+    return all(isinstance(target, cst.Name) for line in lines for target in ex.targets(line))
 
 
 def _goes_back(call: cst.Call, calls: list[cst.Call], node: cst.While, graph: CallGraph, writes: Writes) -> bool:

@@ -232,14 +232,34 @@ class Known:
     def given_apart(self, slot: Slot) -> list[tuple[cst.BaseExpression, Scope, cst.Call]]:
         """What functions of the file give back in the place of a tuple that a name is bound to, each with its call.
 
-        `messages, reply = self.ask(text)`, where `ask` ends with `return self.messages, reply`.
+        `messages, reply = self.ask(text)`, where `ask` ends with `return self.messages, reply`; and what they yield
+        there, one after the other: `for kind, piece in self.read(stream)`.
         """
-        found = []
-        for value, place in self.unpacked(slot):
-            call = ex.inner(value)
-            callee = self.slots.callee(call)
-            if callee is not None and isinstance(call, cst.Call):
-                found += [(part, callee, call) for part in parts_given(callee, place)]
+        found = [part for value, at in self.unpacked(slot) for part in self._given_at(value, at, cst.Return, ())]
+        passed = self._passed.get(slot, ())
+        return found + [part for value, at in passed for part in self._given_at(value, at, cst.Yield, ())]
+
+    def _given_at(
+        self, value: cst.BaseExpression, place: int, by: type[cst.Return] | type[cst.Yield], above: tuple[Scope, ...]
+    ) -> Iterator[tuple[cst.BaseExpression, Scope, cst.Call]]:
+        """The same of one call, and of those that it hands on: `return self._tools.run(calls)`."""
+        call = ex.inner(value)
+        callee = self.slots.callee(call)
+        if callee is None or callee in above or not isinstance(call, cst.Call):
+            return
+        yield from ((part, callee, call) for part in parts_given(callee, place, by))
+        for returned in callee.returned:
+            yield from self._given_at(returned, place, by, (*above, callee))
+
+    @cached_property
+    def _passed(self) -> dict[Slot, list[tuple[cst.BaseExpression, int]]]:
+        """What loops go through whose elements are unpacked into slots, and which part of each these get."""
+        found: dict[Slot, list[tuple[cst.BaseExpression, int]]] = {}
+        for loop in self.module.nodes_of(cst.For, cst.CompFor):
+            for number, part in enumerate(loop.target.elements if isinstance(loop.target, cst.Tuple) else ()):
+                slot = self.slots.of(part.value)
+                if slot is not None:
+                    found.setdefault(slot, []).append((loop.iter, number))
         return found
 
     def unpacked(self, slot: Slot) -> list[tuple[cst.BaseExpression, int]]:
@@ -317,10 +337,12 @@ class Known:
                 self.use(part.value, CONTAINER[kind], holds)
 
 
-def parts_given(function: Scope, number: int) -> Iterator[cst.BaseExpression]:
-    """What a function gives back in one place of a tuple."""
-    for node in function.nodes_of(cst.Return):
-        given = ex.inner(node.value) if node.value is not None else None
+def parts_given(
+    function: Scope, number: int, by: type[cst.Return] | type[cst.Yield] = cst.Return
+) -> Iterator[cst.BaseExpression]:
+    """What a function gives back in one place of a tuple, or yields there."""
+    for node in function.nodes_of(by):
+        given = ex.inner(node.value) if isinstance(node.value, cst.BaseExpression) else None
         if isinstance(given, cst.Tuple) and number < len(given.elements):
             yield given.elements[number].value
 

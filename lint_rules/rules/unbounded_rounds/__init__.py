@@ -55,7 +55,9 @@ break off, may end the rounds by its `else`. What is asked on the way out (a tit
 
 Rounds are also those of a `while` that asks until what the model says is right, where nothing else that the loop moves
 decides about its end (`while mark < enough: mark = judge(draft)`), taken apart by functions alone: what an object does
-with it (`board.play(move)`) has an end of its own.
+with it (`board.play(move)`) has an end of its own. A `while` that asks is reported, too, when nothing ends it: it has
+no way out, or tests only local names that no round binds, and that it hands to nobody who edits them
+(`while len(parts) > 1` over parts that stay). None that waits for somebody, pauses (`sleep`), or yields.
 
 A function that ends by calling itself, also through one helper, is a loop. One that goes on after such a call is
 reported at the call, where the model's reply decides about it, in whichever function of the file that stands; a number
@@ -70,7 +72,7 @@ are added up to a reply, and what an object gives that was made with a system pr
 (`judge.run(text)`). A number that is read of a reply is the model's word, too: `mark >= enough` is no limit.
 
 ## Known problems
-A loop whose end neither the model nor a limit decides (a plan, the state of another
+A loop whose end hangs on something else that moves (a plan, the state of another
 object) is not reported. Of a limit that a function of another file keeps by raising, only the name is seen.
 
 ## Fix safety
@@ -86,13 +88,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.unbounded_rounds.fixes import repair
 from lint_rules.rules.unbounded_rounds.recursions import Recursion, endless_recursions
+from lint_rules.rules.unbounded_rounds.stuck import stuck_loops
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 
 _HELP = "count the rounds (`for _ in range(MAX_ROUNDS)`), and tell the caller when none is left"
 
@@ -104,6 +110,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         draft = _judge(anatomy, loop)
         if draft is not None:
             yield draft
+    told = {draft.node for draft in found}
+    yield from (_stuck(loop) for loop in stuck_loops(anatomy) if loop.node not in told)
     yield from (_called_again(recursion) for recursion in endless_recursions(anatomy))
 
 
@@ -116,6 +124,13 @@ def _called_again(found: Recursion) -> Draft:
     notes = [Note(found.asks, "the model is asked here, in each round")]
     notes += [Note(site.node, f"it comes here by `{site.callee.name}`") for site in found.way[:-1]]
     return Draft(found.call, message, f"hand `{name}` the number of rounds that are left, and stop at 0", tuple(notes))
+
+
+def _stuck(loop: RoundLoop) -> Draft:
+    test = loop.node.test if isinstance(loop.node, cst.While) else loop.node.iter
+    tested = f"nothing in this loop changes `{ex.source(test, 50)}`, and " if names_in(test) - {"True"} else ""
+    message = f"{tested}nothing ends this loop: the model is called, and paid for, without end"
+    return Draft(loop.node, message, _HELP, (Note(loop.asks, "the model is asked here, in each round"),))
 
 
 def _judge(anatomy: Anatomy, loop: RoundLoop) -> Draft | None:
