@@ -490,3 +490,33 @@ def test_a_helper_stays_for_the_files_that_call_it() -> None:
 )
 def test_what_is_suppressed_is_caught(source: str, other: str) -> None:
     same(source, other)
+
+
+@pytest.mark.parametrize(
+    ("source", "other"),
+    [
+        ("def f(m):\n    run(lambda talk=m: ask(messages=talk))", "def f(m):\n    run(lambda: ask(messages=m))"),
+        ("def f(m):\n    run(lambda m=m: ask(m))", "def f(m):\n    run(lambda: ask(m))"),
+        (  # it was bound before the loop
+            "def f(m):\n    while g():\n        run(lambda n=1, talk=m: ask(talk, n))",
+            "def f(m):\n    while g():\n        run(lambda n=1: ask(m, n))",
+        ),
+    ],
+)
+def test_a_name_of_a_lambda_gives_way_to_what_it_stands_for(source: str, other: str) -> None:
+    same(source, other)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for call in calls:\n    jobs.append(lambda call=call: run(call))",
+        "for call in calls:\n    jobs.append(lambda c=call: run(c))",
+        "while g():\n    m = h()\n    jobs.append(lambda talk=m: ask(talk))",
+        "def f(m):\n    run(lambda x, talk=m: ask(x, talk))",
+        "def f(m):\n    run(lambda talk=m: [talk(m) for m in ms])",
+        "def f(m):\n    run(lambda talk=m: (lambda talk: ask(talk)))",
+    ],
+)
+def test_a_name_of_a_lambda_that_keeps_what_is_bound_anew_or_that_somebody_hands_over_stays(source: str) -> None:
+    stays(source)

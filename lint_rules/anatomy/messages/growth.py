@@ -65,7 +65,7 @@ def begun_anew(anatomy: Anatomy, slot: Slot, write: HistoryWrite, entry: Scope) 
         places = [write.node] if function is write.function else _ways_to(anatomy, write.function, entry)
         starts = anatomy.points(function, reset_places(anatomy, slot, function))
         goals = anatomy.points(function, places)
-        if goals and all(any(flow.dominates(start, goal) for start in starts) for goal in goals):
+        if goals and starts and not flow.reaches(flow.entry, [g for g in goals if g not in starts], starts):
             return True
     return False
 

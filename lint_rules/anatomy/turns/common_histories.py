@@ -409,13 +409,10 @@ def _begun_before(anatomy: Anatomy, there: Anatomy, slot: Slot, call: cst.Call, 
 def _always_before(
     anatomy: Anatomy, call: cst.Call, caller: Scope, does: Callable[[cst.Call | cst.Assign], bool]
 ) -> bool:
-    """Whether a node that `does` it comes on all ways to `call`."""
-    flow, parent = anatomy.flow(caller), anatomy.module.parent
-    goals = flow.enclosing(call, parent)
-    others = (other for other in caller.nodes_of(cst.Call, cst.Assign) if other is not call and does(other))
-    return any(
-        flow.dominates(point, goal) for other in others for point in flow.enclosing(other, parent) for goal in goals
-    )
+    """Whether nodes that do it come on all ways to `call`."""
+    others = [other for other in caller.nodes_of(cst.Call, cst.Assign) if other is not call and does(other)]
+    met, flow = anatomy.points(caller, others), anatomy.flow(caller)
+    return bool(met) and not flow.reaches(flow.entry, anatomy.points(caller, [call]), met)
 
 
 def _all_writes(anatomy: Anatomy) -> dict[Slot, list[HistoryWrite]]:

@@ -20,7 +20,6 @@ from lint_rules.anatomy.messages.classes import (
 )
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
-from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Begun, Start, begun_elsewhere
 from lint_rules.anatomy.program.serving import is_streamed
 from lint_rules.anatomy.program.told import leaves_out, told_by
@@ -327,23 +326,22 @@ class Turns:
 
         Only the answer is stored there, when they have ended.
         """
-        given = (arg.value for arg in loop.asks.args if self.anatomy.is_history(arg.value))
+        sending = (loop.asks, *self.graph.in_lambdas(loop.asks))
+        given = (arg.value for call in sending for arg in call.args if self.anatomy.is_history(arg.value))
         asked = {self.anatomy.aliases.of(slot) for value in given if (slot := self.facts.slots.of(value)) is not None}
         own = {slot for slot in asked if slot[:2] == ("var", loop.function) and not is_parameter(slot)}
         if not own or own != asked:
             return False
-        run = {site.callee for site in self.graph.calls[loop.function] if self.module.inside(site.node, loop.node)}
+        run = {site.callee for site in self.graph.calls[loop.function] if self._goes_on_with(loop, site.node)}
         inner = {function for callee in run for function in self.graph.reachable(callee)}
         return not any(
-            write.function in inner or self._goes_on_with(loop, write) or self._takes(write.node, own)
+            write.function in inner or self._goes_on_with(loop, write.node) or self._takes(write.node, own)
             for write in history.writes
         )
 
-    def _goes_on_with(self, loop: RoundLoop, write: HistoryWrite) -> bool:
-        """Whether rounds write to a history and go on: not where they end with it."""
-        return self.module.inside(write.node, loop.node) and self.anatomy.leads(
-            loop.function, [write.node], [loop.asks]
-        )
+    def _goes_on_with(self, loop: RoundLoop, node: cst.CSTNode) -> bool:
+        """Whether rounds do something, write to a history, and go on: not where they end with it."""
+        return self.module.inside(node, loop.node) and self.anatomy.leads(loop.function, [node], [loop.asks])
 
     def _takes(self, node: cst.CSTNode, lists: set[Slot]) -> bool:
         """Whether a node reads one of some local lists, or what is made of one, but by a model."""

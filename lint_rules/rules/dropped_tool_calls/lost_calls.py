@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from enum import Enum
 from functools import cached_property
-from typing import cast
 
 import libcst as cst
 
@@ -18,8 +17,8 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
 from lint_rules.anatomy.rounds.offers import may_call_tools
+from lint_rules.anatomy.rounds.outcomes import tells_outcome
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
@@ -29,7 +28,7 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import children, walk
+from lint_rules.syntax.walk import walk
 
 _SERVER_KEEPS = ("previous_response_id", "conversation", "thread_id")
 _GROWERS = frozenset({"append", "extend", "insert", "add"})
@@ -37,9 +36,6 @@ _READERS = frozenset({"print", "len", "pprint", "str", "repr", "list", "isinstan
 _OF_TEXTS = frozenset(dir(str)).difference(dir(list), dir(dict), dir(object))
 """Methods that texts have, and lists and dicts have not."""
 _SPOKEN = frozenset({Kind.MESSAGE, Kind.REPLY})
-_SAID = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.REPLY, Kind.MODEL_TEXT})
-_NAMED = frozenset({Kind.CALL, Kind.FUNCTION})
-_CALLED = _NAMED | {Kind.CALLS, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}
 
 
 class How(Enum):
@@ -83,36 +79,6 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
 def _is_result(stored: Stored) -> bool:
     """Whether a message answers a call, also of an API that has no ids."""
     return bool(stored.answers) or stored.role == "tool"
-
-
-def tells_outcome(anatomy: Anatomy, stored: Stored) -> bool:
-    """Whether a message says what a tool call of a reply has given, in words of the program, and not what was called.
-
-    Its arguments are in none of these words then, nor is the call itself.
-    """
-    facts, content = anatomy.facts, stored.message.content if stored.message is not None else None
-    if content is None or stored.calls is not None:
-        return False
-    function = anatomy.module.scope_of[content].function
-    if not any(call_loops(facts, function)):
-        return False
-    queue, seen, runs = [cast(cst.CSTNode, content)], set[Slot](), False
-    for part in queue:
-        kinds = facts.kinds(part).keys() if isinstance(part, cst.BaseExpression) else frozenset[Kind]()
-        pair = ex.member(part)
-        if isinstance(part, cst.Call) and runs_tool(facts, anatomy.transcript, part):
-            runs = True
-        elif pair is not None and pair[1] == "name" and not _NAMED.isdisjoint(facts.kinds(pair[0])):
-            continue
-        elif not _CALLED.isdisjoint(kinds):
-            return False
-        elif _SAID.isdisjoint(kinds):
-            slot = facts.slots.of_name(part)
-            if slot is not None and slot not in seen and slot[:2] == ("var", function):
-                seen.add(slot)
-                queue += (*facts.assigned(slot), *facts.appended(slot))
-            queue += children(part)
-    return runs
 
 
 @kept

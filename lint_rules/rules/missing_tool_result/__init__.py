@@ -62,7 +62,9 @@ answers on one path (also by a function of another file that gets the call, or i
 rule looks for the step after which no answer can follow any more; likewise between the place where a reply with calls
 is stored (also by the function that asks for it) and the next request, or the end of the last round. Where a test has
 told that the stored reply has calls, and nothing is done with them before the next request is made with that history,
-that is reported, whether or not the function answers others. Then it asks whether the conversation goes on from there:
+that is reported, whether or not the function answers others. So is a result that is told in words (`{"role":
+"user", "content": f"The tool says {out}"}`) behind a stored message that has the calls themselves, where nothing in the
+file answers any, and the model is not one of Ollama, which refuses nothing. Then it asks whether the conversation goes on from there:
 the model is asked again, the caller gets the answers, or the history outlives the function. Tests that tell calls from
 other parts of a reply are understood. An error counts where the model decides about it: a tool that it named and that
 is not there, or fails, one of a table of lambdas, malformed arguments, one that it leaves out (`args["path"]`, where
@@ -157,6 +159,7 @@ from lint_rules.rules.missing_tool_result.open_calls import (
     unsent,
 )
 from lint_rules.rules.missing_tool_result.sessions import Sessions
+from lint_rules.rules.missing_tool_result.told_in_words import told_in_words
 from lint_rules.rules.missing_tool_result.unlinked_answers import unlinked_answers
 from lint_rules.rules.missing_tool_result.unparsed_calls import unparsed_left_open
 from lint_rules.rules.missing_tool_result.ways_out import WaysOut
@@ -175,6 +178,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     elsewhere = (stored for function in anatomy.module.functions for stored in anatomy.kept_elsewhere.of(function))
     kept: set[cst.CSTNode] = {stored.node for stored in elsewhere if _answers_there(anatomy, stored)}
     made = filter(anatomy.transcript.messages.made_elsewhere, anatomy.module.nodes_of(cst.Call))
+    for function in anatomy.module.functions:
+        yield from _in_words(anatomy, function)
     answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made})
     if not answers.made and not _runs_elsewhere(anatomy):
         return
@@ -188,6 +193,16 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             if draft.node not in seen and not ways.ends.are_mended:
                 seen.add(draft.node)
                 yield draft
+
+
+def _in_words(anatomy: Anatomy, function: Scope) -> Iterator[Draft]:
+    told: set[cst.CSTNode] = set()
+    for words, calls in told_in_words(anatomy, function):
+        if words.node not in told:
+            told.add(words.node)
+            message = f"the result of a stored tool call is told in words, and the call has no answer: {REFUSED}"
+            note = Note(calls.node, "the message with the calls is stored here")
+            yield Draft(words.node, message, "store a tool message with the id of the call", (note,))
 
 
 def _runs_elsewhere(anatomy: Anatomy) -> bool:

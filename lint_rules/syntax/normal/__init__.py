@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from lint_rules.syntax.normal import (
     aliases,
     comparisons,
+    defaults,
     displays,
     indirect,
     inlining,
@@ -56,6 +57,7 @@ def normalize(
         walrus.normalize(listed, nodes),
         tuples.normalize(listed, nodes),
         in_each(listed, webs.split),
+        defaults.normalize(listed, nodes),
         displays.normalize(listed, nodes),
         loops.normalize(listed, nodes),
         inlining.normalize(tree, listed, nodes, exported),
