@@ -145,10 +145,19 @@ def test_names_that_are_bound_together_are_bound_one_after_the_other() -> None:
     )
 
 
+def test_attributes_that_are_set_together_are_set_one_after_the_other() -> None:
+    same(
+        "def f(self, a, b):\n    self.a, self.b = a, b or []",
+        "def f(self, a, b):\n    self.a = a\n    self.b = b or []",
+    )
+
+
 def test_names_stay_together_where_one_looks_at_another() -> None:
     same("def f(a, b):\n    a, b = b, a\n    return a", "def f(a, b):\n    a_1, b_1 = b, a\n    return a_1")
     stays("a, b = x, f()")
-    stays("def f(x):\n    a, x.b = 1, 2")
+    stays("def f(x):\n    x.a, x.b = x.b, x.a")
+    stays("def f(x):\n    x.a, x.b = 1, g(x)")
+    stays("def f(x):\n    a, x[0] = 1, 2")
     stays("def f(x):\n    a, b = x")
 
 

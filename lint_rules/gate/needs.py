@@ -6,6 +6,7 @@ Beside what it asks for here, a rule needs that `agent` holds, but for those of 
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -45,6 +46,8 @@ _HOOKS = frozenset({"after_model", "aafter_model"})
 _SYSTEM = frozenset({"system", "developer", "SystemMessage", "from_system", "from_developer"})
 _STORED_CALLS = frozenset({"tool_calls"})
 _SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
+_ONE_WORD = re.compile(r"(?:^|[|()\s]|\\b)([a-z]+)(?=$|[|()\s]|\\b)")
+"""A word that is a text, or one branch of a pattern."""
 _LIMITS = ("max", "limit", "budget")
 _SIGNALS = frozenset({"set", "set_result", "put", "put_nowait"})
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
@@ -459,6 +462,11 @@ class Needs(Surroundings):
         worked_out = any(map(forms.is_worked_out, self.nodes[ast.Subscript]))
         return worked_out and (self.agent or self.lists_messages() or self.is_told_of)
 
+    def has_floors(self) -> bool:
+        """A list that is cut, and a number that is lifted: by `max`, or by a test."""
+        lifted = "max" in self.called or self.has(ast.IfExp, ast.Compare)
+        return self._cuts and lifted and (self.agent or self.lists_messages() or self.is_told_of)
+
     def drops_calls(self) -> bool:
         """A request, with answers; or a message that takes over the role of another."""
         return (self._answers and self.asks) or self._copies_roles()
@@ -557,12 +565,13 @@ class Needs(Surroundings):
         )
 
     def joins_roles(self) -> bool:
-        return self.has(ast.Compare) and (self.has(ast.Starred) or self._adds())
+        by_hand = self.has(ast.Compare) and (self.has(ast.Starred) or self._adds())
+        return by_hand or not self.called.isdisjoint({"sort", "sorted"})
 
     def reads_errors(self) -> bool:
         """An error that is caught by name, and a word that is looked for in it."""
         return any(node.name is not None for node in self.nodes[ast.ExceptHandler]) and any(
-            word.strip().lower() in _SIZES for word in self.texts
+            word in _SIZES for text in self.texts for word in _ONE_WORD.findall(text.lower())
         )
 
     def has_rounds_of_calls(self) -> bool:

@@ -64,7 +64,7 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
     "AGL613": Needs.splits_answers,
     "AGL614": Needs.signals,
     "AGL701": Needs.shortens_texts,
-    "AGL702": Needs.takes_tail,
+    "AGL702": Needs.has_floors,
     "AGL703": Needs.takes_tail,
     "AGL704": Needs.joins_roles,
     "AGL705": Needs.reads_errors,

@@ -36,8 +36,10 @@ def shorten(client, messages, keep=10):
 ## How it decides
 Two or more lists are picked from one history by role (comprehensions with a condition, or a loop that appends to one
 list or the other), and joined one after the other; one of them holds the messages of a role other than system. What is
-joined is sent, stored as the history, or returned. System messages put in front of all others are no group: they stand
-there anyway. A cut of such a group is reported here, not as orphaned-tool-result (AGL602).
+joined is sent, stored as the history, or returned. A history that is sorted by the role of its messages alone
+(`key=lambda m: RANK[m["role"]]`) is put together so, too, if the key tells more than the system from the rest. System
+messages put in front of all others are no group: they stand there anyway. A cut of such a group is reported here, not
+as orphaned-tool-result (AGL602).
 
 ## Known problems
 Lists that are sorted by time after they were joined are known only if the sort stands in the same expression.
@@ -55,7 +57,7 @@ from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.fates import Fates
-from lint_rules.anatomy.messages.groups import Group, groups
+from lint_rules.anatomy.messages.groups import Group, groups, sorted_by_role
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 
@@ -77,6 +79,16 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         notes = [Note(history.node, f"`{ex.source(source, 30)}` is {history.reason}", history.module)]
         notes.append(Note(place[1], f"what is joined is {place[0]} here"))
         yield Draft(group.node, message, _HELP, tuple(note for note in notes if note.node is not group.node))
+    for call, listed in sorted_by_role(anatomy):
+        history = contents.history(listed)
+        is_there = ex.called_name(call) == "sort" or fates.of(call, anatomy.module.scope_of[call].function) is not None
+        if history is not None and is_there:
+            message = (
+                f"the messages of `{ex.source(listed, 30)}` are sorted by role: their order is lost, and results stand"
+                " apart from the calls they answer"
+            )
+            kept = Note(history.node, f"`{ex.source(listed, 30)}` is {history.reason}", history.module)
+            yield Draft(call, message, _HELP, (kept,) if kept.node is not call else ())
 
 
 def _order(group: Group) -> str:

@@ -61,6 +61,8 @@ class Alignment:
         if not system and self.anatomy.mending.reaches(lists, cut=(cut.node, cut.function)):
             return True
         decisive = self._decisive(cut.function, lists, self._names(cut.size))
+        if self._is_marked(cut, decisive.positions):
+            return True
         reading = self.module.functions if cut.shape == "bounded" else [cut.function]
         if any(self._is_looked_at(function, decisive, system) for function in reading if function.kind != "class"):
             return True
@@ -68,6 +70,25 @@ class Alignment:
             return False
         sites = self.anatomy.calls.sites[cut.function]
         return any(self._result_is_looked_at(site.node, site.caller, system) for site in sites)
+
+    def _is_marked(self, cut: Cut, positions: set[Slot]) -> bool:
+        """Whether a cut is made where a turn begins: `marks.append(len(h))`, each time a question is stored."""
+        base, facts = self.slots.of(cut.base), self.anatomy.facts
+        made = [value for slot in positions for value in facts.assigned(slot)] + ([cut.size] if cut.size else [])
+        taken = {self.slots.of(part.value) for value in made for part in walk(value) if isinstance(part, cst.Subscript)}
+        for marks in taken - {None, base}:
+            put = facts.put(marks) if marks is not None else []
+            if put and all(self._marks_turn(call, base) for call in put):
+                return True
+        return False
+
+    def _marks_turn(self, call: cst.Call, base: Slot | None) -> bool:
+        length = call.args[0].value
+        if not isinstance(length, cst.Call) or ex.dotted(length.func) != "len" or not length.args:
+            return False
+        stored = self.anatomy.transcript.stored(self.module.scope_of[call].function)
+        behind = [each for each in stored if each.slot == base and self.module.before(call, each.node)]
+        return self.slots.of(length.args[0].value) == base and bool(behind) and behind[0].role == "user"
 
     def of_result(self, call: cst.Call, function: Scope) -> bool:
         """Whether somebody looks, in `function`, at what the messages are that a call gives."""

@@ -24,7 +24,7 @@ Shape = Literal["tail", "rest", "front", "shift", "bounded", "picked"]
 newest are taken, one by one, until there is no more room."""
 
 
-_CUTTERS = frozenset({"pop", "popleft", "deque"})
+_CUTTERS = frozenset({"pop", "popleft", "deque", "islice"})
 
 
 @record
@@ -237,7 +237,7 @@ def _deleted(target: cst.BaseExpression, node: cst.Del | cst.Assign, function: S
 
 
 def _called(module: SourceModule, node: cst.Call, function: Scope) -> Iterator[Cut]:
-    """`xs.pop(0)`, `xs.popleft()`, `deque(maxlen=n)`."""
+    """`xs.pop(0)`, `xs.popleft()`, `deque(maxlen=n)`, `islice(reversed(xs), n)`."""
     name, base, given = ex.called_name(node), ex.receiver(node), ex.positional(node)
     place = _place(given[0]) if name == "pop" and len(given) == 1 else None
     if base is not None and place is not None:
@@ -248,6 +248,10 @@ def _called(module: SourceModule, node: cst.Call, function: Scope) -> Iterator[C
         size = ex.argument(node, "maxlen", 1)
         if size is not None and ex.dotted(size) != "None":
             yield Cut(node, _bound(module, node), function, "bounded", size)
+    elif name == "islice" and len(given) == 2:
+        over = ex.inner(given[0])
+        if isinstance(over, cst.Call) and ex.called_name(over) == "reversed" and over.args:
+            yield Cut(node, over.args[0].value, function, "tail", given[1])
 
 
 def _place(at: cst.BaseExpression) -> int | None:

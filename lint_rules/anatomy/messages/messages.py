@@ -160,6 +160,9 @@ class Messages:
                         yield from self._elements(value, arguments, depth + 1)
                     else:
                         yield value, arguments
+            else:
+                for source in sources(node):
+                    yield from self._elements(source, arguments, depth + 1)
 
     def _calls_in(self, listed: cst.BaseExpression) -> list[cst.Call]:
         """The calls whose lists a value may be: itself, or what its name stands for."""

@@ -16,6 +16,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _WORDS = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
+_MATCHING = frozenset({"search", "match", "findall", "fullmatch"})
 _SHORTENS = re.compile(r"(^|_)(compress|compact|trim|truncate|shorten|prune|summari[sz]e|reduce|shrink|drop_old)")
 
 
@@ -38,9 +39,20 @@ def cuts_by_word(anatomy: Anatomy) -> Iterator[CutByWord]:
         tests = list(_tests(anatomy, handler, handler.name.name.value, function, True))
         cut = _cut_in(anatomy, handler) if tests else None
         for test, word in tests if cut is not None else ():
-            if test not in seen and cut is not None:
+            if test not in seen and cut is not None and _decides(anatomy, test, cut, function):
                 seen.add(test)
                 yield CutByWord(test, word, cut)
+
+
+def _decides(anatomy: Anatomy, test: cst.CSTNode, cut: cst.CSTNode, function: Scope) -> bool:
+    """Whether not both ways out of the statement with a test lead to the cut: else it decides about something else."""
+    outer = next((node for node in anatomy.module.ancestors(test) if isinstance(node, (cst.If, cst.While))), None)
+    if outer is None or not anatomy.module.inside(test, outer.test):
+        return True
+    flow, goals = anatomy.flow(function), anatomy.points(function, [cut])
+    sides = [target for point in flow.at(outer) for target, kind in point.successors if kind != "exception"]
+    again = flow.at(outer)
+    return not sides or not all(side in goals or flow.reaches([side], goals, again) for side in sides)
 
 
 # -- the word -----------------------------------------------------------------------------------------------------
@@ -61,6 +73,9 @@ def _tests(
         if type(node) is cst.Comparison:
             word = _looked_for(anatomy, node, texts)
             if word is not None and not _needs_more(anatomy, node):
+                yield node, word
+        elif type(node) is cst.Call and (word := _matched(anatomy, node, texts)) is not None:
+            if not _needs_more(anatomy, node):
                 yield node, word
         elif type(node) is cst.Call and follow:
             callee = anatomy.facts.slots.callee(node)
@@ -84,6 +99,18 @@ def _looked_for(anatomy: Anatomy, node: cst.Comparison, texts: set[str]) -> str 
             listed = _literals(anatomy, outer.for_in.iter)
             return next((word for word in listed if word.strip().lower() in _WORDS), None)
     return None
+
+
+def _matched(anatomy: Anatomy, call: cst.Call, texts: set[str]) -> str | None:
+    """`re.search("token|context", str(exc))`, `_TOO_LONG.search(reason)`: a pattern of which one branch is one word."""
+    name, base = ex.called_name(call), ex.receiver(call)
+    if name not in _MATCHING or base is None or not any(mentions(texts, arg.value) for arg in call.args):
+        return None
+    compiled = [value for value in anatomy.facts.values_of(base) if isinstance(value, cst.Call)]
+    given = [arg.value for each in (call, *compiled) for arg in each.args[:1]]
+    patterns = (text for value in given for part in (value, *anatomy.facts.values_of(value)) if (text := ex.text(part)))
+    branches = (branch.strip().lower() for pattern in patterns for branch in re.split(r"[|()?:]|\\b", pattern))
+    return next((branch for branch in branches if branch in _WORDS), None)
 
 
 def _literals(anatomy: Anatomy, node: cst.BaseExpression) -> list[str]:

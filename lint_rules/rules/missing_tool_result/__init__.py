@@ -62,13 +62,13 @@ answers on one path (also by a function of another file that gets the call, or i
 rule looks for the step after which no answer can follow any more; likewise between the place where a reply with calls
 is stored (also by the function that asks for it) and the next request, or the end of the last round. Where a test has
 told that the stored reply has calls, and nothing is done with them before the next request is made with that history,
-that is reported, whether or not the function answers others. So is a result that is told in words (`{"role":
-"user", "content": f"The tool says {out}"}`) behind a stored message that has the calls themselves, where nothing in the
-file answers any, and the model is not one of Ollama, which refuses nothing. Then it asks whether the conversation goes on from there:
-the model is asked again, the caller gets the answers, or the history outlives the function. Tests that tell calls from
-other parts of a reply are understood. An error counts where the model decides about it: a tool that it named and that
-is not there, or fails, one of a table of lambdas, malformed arguments, one that it leaves out (`args["path"]`, where
-nobody asks for it before), what is no number, file, command or address for a function of the library
+that is reported, whether or not the function answers others. So is a result that is told in words (`{"role": "user",
+"content": f"The tool says {out}"}`) behind a stored message that has the calls themselves, where nothing in the file
+answers any, and the model is not one of Ollama, which refuses nothing. Then it asks whether the conversation goes on
+from there: the model is asked again, the caller gets the answers, or the history outlives the function. Tests that tell
+calls from other parts of a reply are understood. An error counts where the model decides about it: a tool that it named
+and that is not there, or fails, one of a table of lambdas, malformed arguments, one that it leaves out (`args["path"]`,
+where nobody asks for it before), what is no number, file, command or address for a function of the library
 (`int(args["lines"])`), or does not fit a form (`Order.model_validate(args)`); here, or in a function that gets the
 calls, or one of them, also of another file that answers them all. It is followed outwards, also where a handler raises
 it anew under another name: to a handler that goes on with the history, here, in a caller, or in a file that imports

@@ -88,7 +88,11 @@ class Sizes:
             if isinstance(given[0], cst.BinaryOperation) and isinstance(given[0].operator, (cst.Multiply, cst.Divide)):
                 return Zero(size, f"is `{ex.source(size, 40)}`, which may be 0")
             return self.zero(given[0], at, function, depth + 1)
-        return None
+        callee = self.facts.slots.callee(size)
+        if callee is None:
+            return None
+        zeros = (self.zero(value, value, callee, depth + 1) for value in callee.returned)
+        return next((zero for zero in zeros if zero is not None), None)
 
     def _named(self, size: cst.Name, at: cst.CSTNode, function: Scope, depth: int) -> Zero | None:
         """A local name by the definitions that reach the place; a parameter by what callers may pass."""

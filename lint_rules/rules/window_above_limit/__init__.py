@@ -32,10 +32,12 @@ def request(client, system, notes, history, window=20):
 ## How it decides
 The number of messages that a slice of a message history, or of pairs with them, keeps is `max(a - b, k)` with a
 constant k of 2 or more, or is set to such a constant where nothing is left (`if room <= 0: room = 5`, `a - b if a > b
-else 5`): directly or through local names. A floor of 1 is not reported: without the newest message there is no request.
+else 5`): directly or through local names, callers and functions of the same file. So is what is compared where messages
+are picked or dropped one by one while there is room, a number of tokens too. A floor of 1 is not reported: without the
+newest message there is no request.
 
 ## Known problems
-Numbers of tokens, and windows that another function applies, are not seen.
+Numbers that an object keeps, and windows that a function of another file applies, are not seen.
 
 ## Fix safety
 Unsafe: the floor becomes 0, and the slice is counted from the front, as `history[-0:]` would be the whole list. With no
@@ -53,11 +55,12 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.cuts import Cut
+from lint_rules.anatomy.cuts.cuts import Cut, compares_size
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.window_above_limit.fixes import repair
 from lint_rules.rules.window_above_limit.floors import Floor, Floors
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
 
 _HELP = "let the number be 0 where nothing is left, and count from the front: `history[max(len(history) - n, 0):]`"
 
@@ -66,21 +69,31 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     contents, floors = anatomy.contents, Floors(anatomy)
     seen: set[cst.CSTNode] = set()
     for cut in anatomy.cuts:
-        if cut.shape != "tail" or cut.size is None:
-            continue
-        floor = floors.under(cut.size)
-        if floor is None or floor.node in seen or not (contents.history(cut.base) or contents.counted(cut.base)):
-            continue
-        seen.add(floor.node)
-        yield _draft(anatomy, cut, floor)
+        for bound in _bounds(anatomy, cut):
+            floor = floors.under(bound)
+            if floor is None or floor.node in seen or not (contents.history(cut.base) or contents.counted(cut.base)):
+                continue
+            seen.add(floor.node)
+            yield _draft(anatomy, cut, floor)
+
+
+def _bounds(anatomy: Anatomy, cut: Cut) -> Iterator[cst.BaseExpression]:
+    """How many messages a cut keeps; of one that picks or drops them one by one, what is compared meanwhile."""
+    if cut.shape in {"tail", "bounded"} and cut.size is not None:
+        yield cut.size
+    loop = anatomy.module.loop_around(cut.node) if cut.shape in {"picked", "shift"} else None
+    for test in (node for node in walk(loop) if isinstance(node, cst.Comparison)) if loop is not None else ():
+        if compares_size(test):
+            yield from (side for side in (test.left, test.comparisons[0].comparator) if isinstance(side, cst.Name))
 
 
 def _draft(anatomy: Anatomy, cut: Cut, floor: Floor) -> Draft:
     left, least, name = ex.source(floor.left, 40), ex.source(floor.least), ex.source(cut.base, 40)
+    counted = cut.shape in {"tail", "bounded"}
     message = (
-        f"where `{left}` leaves no room, {least} messages of `{name}` are sent all the same: the request is larger than"
-        " the window that was set"
+        f"where `{left}` leaves no room, {least}{' messages' if counted else ''} of `{name}` are sent all the same:"
+        " the request is larger than the window that was set"
     )
     inline = anatomy.module.inside(floor.node, cut.node)
-    notes = () if inline else (Note(cut.node, "so many messages are kept here"),)
-    return Draft(floor.node, message, _HELP, notes, fix=repair(anatomy, cut, floor))
+    notes = () if inline else (Note(cut.node, "so many messages are kept here" if counted else "it is cut here"),)
+    return Draft(floor.node, message, _HELP, notes, fix=repair(anatomy, cut, floor) if cut.shape == "tail" else None)

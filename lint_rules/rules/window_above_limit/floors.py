@@ -39,6 +39,9 @@ class Floors:
             return None
         if isinstance(size, cst.Name):
             return self._of_name(size, depth)
+        callee = self.anatomy.facts.slots.callee(size)
+        if callee is not None:
+            return next(filter(None, (self.under(value, depth + 1) for value in callee.returned)), None)
         pair: list[cst.BaseExpression] = []
         if isinstance(size, cst.Call) and ex.dotted(size.func) == "max" and len(size.args) == 2:
             pair = ex.positional(size)
@@ -50,14 +53,24 @@ class Floors:
         return None
 
     def _of_name(self, size: cst.Name, depth: int) -> Floor | None:
-        definitions = [d for d in self.anatomy.definitions(size) if d.kind == "assign" and d.value]
+        """Of what a name holds, also of which something was taken since, and of what callers give."""
+        function = self.module.scope_of[size].function
+        bound = self.anatomy.definitions(size)
+        if any(d.kind == "augmented" for d in bound):
+            bound = self.anatomy.reaching(function).by_name.get(size.value, [])
+        definitions = [d for d in bound if d.kind == "assign" and d.value]
+        slot = self.anatomy.facts.slots.of(size)
+        for given in self.anatomy.facts.given(slot) if slot and any(d.kind == "parameter" for d in bound) else ():
+            handed = self.under(given, depth + 1)
+            if handed is not None:
+                return handed
         for definition in definitions:
             value, statement = definition.value, definition.point.statement
             if value is None or statement is None:
                 continue
-            found = self.under(value, depth + 1)
-            if found is not None:
-                return found
+            lifted = self.under(value, depth + 1)
+            if lifted is not None:
+                return lifted
             left = next((d.value for d in definitions if d.value is not value and d.value is not None), None)
             if left is not None and self._lifts(value) and self._is_left(left):
                 if self._where_little_is_left(statement, {size.value, ex.dotted(left) or size.value}):

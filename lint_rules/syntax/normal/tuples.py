@@ -1,4 +1,4 @@
-"""`a, b = x, y` as `a = x` and `b = y`, where the second does not look at what the first has bound."""
+"""`a, self.b = x, y` as `a = x` and `self.b = y`, where the second does not look at what the first has bound."""
 
 from __future__ import annotations
 
@@ -26,17 +26,31 @@ def normalize(scopes: list[Scope], nodes: Nodes) -> bool:
 
 
 def _pairs(line: Any, *, by_calls: bool) -> list[tuple[ast.expr, ast.expr]]:
-    """The names that a statement binds, each with its value. `by_calls`: what is called may look at them, too."""
+    """The names and attributes that a statement binds, each with its value.
+
+    `by_calls`: what is called may look at the names, too; at attributes it always may.
+    """
     if type(line) is not ast.Assign or len(line.targets) != 1 or type(line.targets[0]) is not ast.Tuple:
         return []
     names: list[Any] = line.targets[0].elts
     values: list[ast.expr] = getattr(line.value, "elts", [])
     if type(line.value) not in {ast.Tuple, ast.List} or len(names) != len(values):
         return []
-    if not all(type(name) is ast.Name for name in names) or any(type(value) is ast.Starred for value in values):
+    if any(type(value) is ast.Starred for value in values):
         return []
     for number, name in enumerate(names):
+        is_attribute = type(name) is ast.Attribute and type(name.value) is ast.Name
+        if not is_attribute and type(name) is not ast.Name:
+            return []
         for value in values[number + 1 :]:
-            if mentions(value, name.id) or (by_calls and any(type(node) is ast.Call for node in walk(value))):
+            if (by_calls or is_attribute) and any(type(node) is ast.Call for node in walk(value)):
+                return []
+            if _reads(value, name):
                 return []
     return list(zip(names, values, strict=True))
+
+
+def _reads(value: ast.expr, bound: ast.Name | ast.Attribute) -> bool:
+    if isinstance(bound, ast.Name):
+        return mentions(value, bound.id)
+    return any(type(node) is ast.Attribute and node.attr == bound.attr for node in walk(value))
