@@ -62,6 +62,13 @@ IN_CONTENT = frozenset({"messages.create", "messages.stream", "converse", "conve
 BLOCKS = frozenset({"content", "parts"})
 """Where messages of blocks have these. Source: the APIs of Anthropic, Bedrock, Gemini."""
 
+CLASS_ROLES = {
+    "AIMessage": "assistant", "ModelResponse": "assistant", "HumanMessage": "user", "SystemMessage": "system",
+    "ToolMessage": "tool", "FunctionMessage": "tool", "UserMessage": "user", "AssistantMessage": "assistant",
+    "FunctionExecutionResultMessage": "tool",
+}  # fmt: skip
+"""The roles of the classes of messages. Source: the API references of LangChain, Pydantic AI and AutoGen."""
+
 REQUEST_KEYWORDS = frozenset(
     {
         "model", "tools", "tool_choice", "functions", "temperature", "max_tokens", "max_completion_tokens",

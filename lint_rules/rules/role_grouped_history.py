@@ -35,11 +35,11 @@ def shorten(client, messages, keep=10):
 
 ## How it decides
 Two or more lists are picked from one history by role (comprehensions with a condition, or a loop that appends to one
-list or the other), and joined one after the other; one of them holds the messages of a role other than system. What is
-joined is sent, stored as the history, or returned. A history that is sorted by the role of its messages alone
-(`key=lambda m: RANK[m["role"]]`) is put together so, too, if the key tells more than the system from the rest. System
-messages put in front of all others are no group: they stand there anyway. A cut of such a group is reported here, not
-as orphaned-tool-result (AGL602).
+list or the other, or to a bucket for each role; a helper that gives those of the role it is handed), and joined one
+after the other; one of them holds the messages of a role other than system. What is joined is sent, stored as the
+history, or returned. A history that is sorted by the role of its messages alone (`key=lambda m: RANK[m["role"]]`) is
+put together so, too, if the key tells more than the system from the rest. System messages put in front of all others
+are no group: they stand there anyway. A cut of such a group is reported here, not as orphaned-tool-result (AGL602).
 
 ## Known problems
 Lists that are sorted by time after they were joined are known only if the sort stands in the same expression.

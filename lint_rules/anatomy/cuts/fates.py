@@ -189,10 +189,15 @@ class Fates:
         """A list that has become the value of a slot, or a part of it."""
         if slot is None or slot in seen:
             return
-        if slot[0] == "var" and slot[1].kind != "module":
+        is_global = slot[0] == "var" and slot[1].kind == "module"
+        if slot[0] == "var":
             yield from self._uses(slot, slot[1], seen | {slot})
-        elif slot[0] not in {"call", "return"}:
+        if slot[0] not in {"var", "call", "return"} or (is_global and self._is_kept(slot)):
             yield "stored", node
+
+    def _is_kept(self, slot: Slot) -> bool:
+        """Whether a global is more than a name for one value: it is bound more than once, or grows."""
+        return len(self.facts.assigned(slot)) > 1 or bool(self.facts.grown(slot))
 
     def _uses(self, slot: Slot, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
         """Where the value of a local name goes, also from functions within."""

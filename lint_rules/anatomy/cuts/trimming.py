@@ -19,6 +19,7 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
@@ -82,9 +83,13 @@ class Trimming:
             number = constant(self.anatomy, size)
             if number is not None:
                 return (number > 1 + cut.head and self._makes_room(cut.node)) or self._in_loop(cut.node)
-            return size is not None and self._is_counted(size, cut.function)
+            return size is not None and (self._is_counted(size, cut.function) or self._drops_for_room(cut))
         number = constant(self.anatomy, cut.size)
         return number > 1 if number is not None else not self._counts_what_it_put(cut)
+
+    def _drops_for_room(self, cut: Cut) -> bool:
+        """`del h[: self.drop]` where there is too much."""
+        return cut.shape == "front" and self._makes_room(cut.node)
 
     def _counts_what_it_put(self, cut: Cut) -> bool:
         """`new = 0`, `new += 1; h.append(m)`, `return h[-new:]`: what the function has put there, and no more."""
@@ -140,8 +145,14 @@ class Trimming:
             if rounds is not None and self._is_counted(rounds, function):
                 return True
             if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
-                return False
-        return False
+                break
+        return self._is_run_for_room(function)
+
+    @once(circular=False)
+    def _is_run_for_room(self, function: Scope) -> bool:
+        """Whether a function is run only because something has grown too large."""
+        sites = self.anatomy.calls.sites[function] if function.kind == "function" else []
+        return bool(sites) and all(self._makes_room(site.node) for site in sites)
 
     def _in_loop(self, node: cst.CSTNode) -> bool:
         for outer in self.module.ancestors(node):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.role_tests import excludes_roles, named_roles
+from lint_rules.anatomy.messages.role_tests import asks_role, excludes_roles, named_roles
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
@@ -37,8 +37,22 @@ class Group:
 
 
 def groups(anatomy: Anatomy) -> Iterator[Group]:
-    """All of a file that part more than system messages from the rest."""
-    for node in anatomy.module.nodes_of(cst.BinaryOperation, cst.List):
+    """All of a file that part more than system messages from the rest, but for those that are a part of another."""
+    found = [*_groups(anatomy)]
+    inside = {value for group in found for part in group.parts for value in anatomy.facts.values_of(_whole(part.node))}
+    return (group for group in found if group.node not in inside)
+
+
+def _whole(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`xs` of `xs[-n:]`."""
+    while isinstance(node, cst.Subscript) and ex.slice_of(node) is not None:
+        node = node.value
+    return node
+
+
+def _groups(anatomy: Anatomy) -> Iterator[Group]:
+    nodes = anatomy.module.nodes_of(cst.BinaryOperation, cst.List, cst.Call)
+    for node in (each for each in nodes if isinstance(each, cst.BaseExpression)):
         joined = _joined(node)
         outer = anatomy.module.parent[node]
         if len(joined) < 2 or (isinstance(outer, cst.BinaryOperation) and _joined(outer)):
@@ -82,7 +96,9 @@ def _table(anatomy: Anatomy, name: cst.Name) -> Iterator[dict[str, cst.BaseExpre
 
 
 def _joined(node: cst.CSTNode) -> list[cst.BaseExpression]:
-    """`a`, `b`, `c` of `a + b + c` and of `[*a, *b, *c]`."""
+    """`a`, `b`, `c` of `a + b + c`, of `[*a, *b, *c]` and of `chain(a, b, c)`."""
+    if isinstance(node, cst.Call):
+        return ex.positional(node) if ex.called_name(node) == "chain" else []
     if isinstance(node, cst.BinaryOperation):
         if not isinstance(node.operator, cst.Add):
             return []
@@ -92,18 +108,60 @@ def _joined(node: cst.CSTNode) -> list[cst.BaseExpression]:
     return []
 
 
-def _part(anatomy: Anatomy, node: cst.BaseExpression) -> Part | None:
-    whole = node
-    while isinstance(node, cst.Subscript) and ex.slice_of(node) is not None:
-        node = node.value
+def _part(anatomy: Anatomy, node: cst.BaseExpression, within: frozenset[Slot | None] = frozenset()) -> Part | None:
+    whole, node = node, _whole(node)
     if isinstance(node, cst.ListComp):
         return _filtered(node, whole)
+    if isinstance(node, cst.Call):
+        return _given(anatomy, node, whole)
+    kept = _of_bucket(anatomy, node, whole) if isinstance(node, cst.Subscript) else None
+    if kept is not None:
+        return kept
     slot = anatomy.facts.slots.of(node)
     for value in anatomy.facts.assigned(slot):
         if isinstance(value, cst.ListComp):
             return _filtered(value, whole)
         if isinstance(value, cst.List) and not value.elements and slot is not None:
             return _collected(anatomy, slot, whole)
+        joined = [_part(anatomy, one, within | {slot}) for one in _joined(value)] if slot not in within else []
+        parts = [part for part in joined if part is not None]
+        if parts and len(parts) == len(joined) and _from_one_list(anatomy, tuple(parts)):
+            return Part(whole, frozenset().union(*(part.roles for part in parts)), parts[0].source)
+    return None
+
+
+def _given(anatomy: Anatomy, call: cst.Call, whole: cst.BaseExpression) -> Part | None:
+    """`self.of("tool")`, where `of` gives the messages whose role is what it was handed."""
+    callee = anatomy.facts.slots.callee(call)
+    made = ex.inner(callee.returned[0]) if callee is not None and len(callee.returned) == 1 else None
+    if not isinstance(made, cst.ListComp) or callee is None:
+        return None
+    tests = [each.test for each in made.for_in.ifs]
+    asked = ex.compared(tests[0]) if len(tests) == 1 and isinstance(tests[0], cst.Comparison) else None
+    handed = [ex.text(arg.value) for arg in call.args]
+    if asked is None or asks_role(asked[0]) is None or not handed or not all(handed):
+        return _filtered(made, whole)
+    told = isinstance(asked[1], (cst.Equal, cst.In)) and ex.dotted(asked[2]) in parameter_names(callee)
+    return Part(whole, frozenset(role for role in handed if role), made.for_in.iter) if told else None
+
+
+def _bucket(node: cst.BaseExpression) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
+    """`xs` and `key` of `xs[key]` and `xs.setdefault(key, [])`."""
+    if isinstance(node, cst.Call) and ex.called_name(node) == "setdefault" and node.args:
+        return ex.receiver(node), node.args[0].value
+    return (node.value, ex.index(node)) if isinstance(node, cst.Subscript) else (None, None)
+
+
+def _of_bucket(anatomy: Anatomy, node: cst.Subscript, whole: cst.BaseExpression) -> Part | None:
+    """`buckets["tool"]`, where each message of a list is put into `buckets[m["role"]]`."""
+    role, slot = ex.text(ex.index(node) or node), anatomy.facts.slots.of(node.value)
+    for call in anatomy.module.nodes_of(cst.Call) if role and slot is not None else ():
+        base = ex.receiver(call) if ex.called_name(call) in _PUTTING else None
+        of, key = _bucket(base) if base is not None else (None, None)
+        loop = anatomy.module.loop_around(call)
+        if key is not None and anatomy.facts.slots.of(of) == slot and asks_role(key) is not None:
+            if isinstance(loop, cst.For) and role is not None:
+                return Part(whole, frozenset({role}), loop.iter)
     return None
 
 

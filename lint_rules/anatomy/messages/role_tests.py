@@ -46,20 +46,20 @@ def _compared(node: cst.Comparison, system: bool) -> Iterator[cst.BaseExpression
         yield pair[0]
         return
     for side, other in ((node.left, others[0]), (others[0], node.left)):
-        subject = _subject(side)
+        subject = asks_role(side)
         if subject is not None and (system or not _says_system_only(other)):
             yield subject
 
 
-def _subject(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """`m` of `m["role"]`, `m.get("role", "").lower()`, `getattr(m, "type", None) or m.role`."""
+def asks_role(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`m`, where its role is asked for: `m["role"]`, `m.get("role", "").lower()`, `m.type or m.role`."""
     for part in ex.alternatives(node):
         pair = ex.member(part)
         if pair is not None and pair[1] in _ROLE_KEYS:
             return pair[0]
         if isinstance(part, cst.Call) and ex.called_name(part) in {"lower", "str", "strip"}:
             inside = ex.receiver(part) or (part.args[0].value if part.args else None)
-            return _subject(inside) if inside is not None else None
+            return asks_role(inside) if inside is not None else None
         if isinstance(part, cst.Name) and part.value in {"role", "msg_role", "message_role"}:
             return part
     return None
@@ -97,10 +97,14 @@ def named_roles(test: cst.BaseExpression) -> frozenset[str] | None:
 
 def told_roles(test: cst.BaseExpression) -> frozenset[str] | None:
     """The roles that a test lets pass, or that it excludes: `m["role"] != "tool"`; None for others."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return told_roles(test.expression)
+    if isinstance(test, cst.Call):
+        return _roles_of_classes(test)
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return None
     left, operator, right = ex.compared(test)
-    if _subject(left) is None:
+    if asks_role(left) is None:
         return None
     if isinstance(operator, (cst.Equal, cst.NotEqual)):
         listed = [right]
@@ -110,6 +114,15 @@ def told_roles(test: cst.BaseExpression) -> frozenset[str] | None:
         return None
     roles = [(ex.text(r) or (ex.dotted(r) or "").removesuffix(".value").rpartition(".")[2]).lower() for r in listed]
     return frozenset(roles) if roles and all(roles) else None
+
+
+def _roles_of_classes(test: cst.Call) -> frozenset[str] | None:
+    """`isinstance(m, (SystemMessage, ToolMessage))`."""
+    given = ex.positional(test)
+    if ex.dotted(test.func) != "isinstance" or len(given) != 2:
+        return None
+    roles = [words.CLASS_ROLES.get(ex.last_name(each)) for each in ex.several(given[1])]
+    return frozenset(role for role in roles if role is not None) if roles and all(roles) else None
 
 
 def given_a_result(test: cst.BaseExpression) -> bool | None:
@@ -127,8 +140,10 @@ def given_a_call(test: cst.BaseExpression) -> bool | None:
 
 
 def excludes_roles(test: cst.BaseExpression) -> bool:
-    """`m["role"] != "system"`, `m.role not in (...)`."""
+    """`m["role"] != "system"`, `m.role not in (...)`, `not isinstance(m, SystemMessage)`."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return told_roles(test.expression) is not None and not excludes_roles(test.expression)
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return False
     left, operator, _ = ex.compared(test)
-    return isinstance(operator, (cst.NotEqual, cst.NotIn)) and _subject(left) is not None
+    return isinstance(operator, (cst.NotEqual, cst.NotIn)) and asks_role(left) is not None

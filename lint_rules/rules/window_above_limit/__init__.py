@@ -55,7 +55,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.cuts import Cut, compares_size
+from lint_rules.anatomy.cuts.cuts import Cut, compares_size, is_length
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.window_above_limit.fixes import repair
 from lint_rules.rules.window_above_limit.floors import Floor, Floors
@@ -81,6 +81,11 @@ def _bounds(anatomy: Anatomy, cut: Cut) -> Iterator[cst.BaseExpression]:
     """How many messages a cut keeps; of one that picks or drops them one by one, what is compared meanwhile."""
     if cut.shape in {"tail", "bounded"} and cut.size is not None:
         yield cut.size
+    elif cut.shape == "rest" and cut.size is not None:  # `start = max(len(h) - n, 0)`, and `h[start:]`
+        named = anatomy.assigned(cut.size) if isinstance(cut.size, cst.Name) else None
+        for part in walk(named or cut.size):
+            if isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Subtract):
+                yield from [part.right] if is_length(part.left, cut.base) else ()
     loop = anatomy.module.loop_around(cut.node) if cut.shape in {"picked", "shift"} else None
     for test in (node for node in walk(loop) if isinstance(node, cst.Comparison)) if loop is not None else ():
         if compares_size(test):
@@ -89,7 +94,7 @@ def _bounds(anatomy: Anatomy, cut: Cut) -> Iterator[cst.BaseExpression]:
 
 def _draft(anatomy: Anatomy, cut: Cut, floor: Floor) -> Draft:
     left, least, name = ex.source(floor.left, 40), ex.source(floor.least), ex.source(cut.base, 40)
-    counted = cut.shape in {"tail", "bounded"}
+    counted = cut.shape in {"tail", "bounded", "rest"}
     message = (
         f"where `{left}` leaves no room, {least}{' messages' if counted else ''} of `{name}` are sent all the same:"
         " the request is larger than the window that was set"

@@ -42,6 +42,9 @@ class Floors:
         callee = self.anatomy.facts.slots.callee(size)
         if callee is not None:
             return next(filter(None, (self.under(value, depth + 1) for value in callee.returned)), None)
+        if isinstance(size, cst.BooleanOperation) and isinstance(size.operator, cst.Or):
+            left = self._above_zero(size.left)  # `max(0, a - b) or 12`
+            return Floor(size, left, size.right) if left is not None and self._lifts(size.right) else None
         pair: list[cst.BaseExpression] = []
         if isinstance(size, cst.Call) and ex.dotted(size.func) == "max" and len(size.args) == 2:
             pair = ex.positional(size)
@@ -51,6 +54,13 @@ class Floors:
             if self._lifts(least) and self._is_left(left) and constant(self.anatomy, left) is None:
                 return Floor(size, left, least)
         return None
+
+    def _above_zero(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What is left of a limit, or 0 where that is nothing."""
+        node = ex.inner(node)
+        given = ex.positional(node) if isinstance(node, cst.Call) and ex.dotted(node.func) == "max" else [node]
+        rest = [each for each in given if ex.integer(each) != 0]
+        return rest[0] if len(rest) == 1 and self._is_left(rest[0]) else None
 
     def _of_name(self, size: cst.Name, depth: int) -> Floor | None:
         """Of what a name holds, also of which something was taken since, and of what callers give."""

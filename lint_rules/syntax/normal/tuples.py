@@ -28,7 +28,7 @@ def normalize(scopes: list[Scope], nodes: Nodes) -> bool:
 def _pairs(line: Any, *, by_calls: bool) -> list[tuple[ast.expr, ast.expr]]:
     """The names and attributes that a statement binds, each with its value.
 
-    `by_calls`: what is called may look at the names, too; at attributes it always may.
+    `by_calls`: what is called may look at the names, too; at attributes, what gets their object.
     """
     if type(line) is not ast.Assign or len(line.targets) != 1 or type(line.targets[0]) is not ast.Tuple:
         return []
@@ -43,9 +43,8 @@ def _pairs(line: Any, *, by_calls: bool) -> list[tuple[ast.expr, ast.expr]]:
         if not is_attribute and type(name) is not ast.Name:
             return []
         for value in values[number + 1 :]:
-            if (by_calls or is_attribute) and any(type(node) is ast.Call for node in walk(value)):
-                return []
-            if _reads(value, name):
+            seen = by_calls or (is_attribute and mentions(value, name.value.id))
+            if _reads(value, name) or (seen and any(type(node) is ast.Call for node in walk(value))):
                 return []
     return list(zip(names, values, strict=True))
 
