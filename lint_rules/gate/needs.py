@@ -565,7 +565,9 @@ class Needs(Surroundings):
         )
 
     def joins_roles(self) -> bool:
-        by_hand = self.has(ast.Compare) and (self.has(ast.Starred) or self._adds())
+        """Messages that are told apart and joined, or sorted."""
+        told = self.has(ast.Compare) or not self.called.isdisjoint({"isinstance", *_GROWERS})
+        by_hand = told and (self.has(ast.Starred) or self._adds() or "chain" in self.called)
         return by_hand or not self.called.isdisjoint({"sort", "sorted"})
 
     def reads_errors(self) -> bool:
