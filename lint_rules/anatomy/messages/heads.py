@@ -653,7 +653,7 @@ class Heads:
         queue, seen = [text], set[str]()
         for value in map(ex.inner, queue if given else ()):
             if isinstance(value, cst.Call) and (cleaned := _cleaned(value)) is not None:
-                queue.append(cleaned)
+                queue += ex.alternatives(cleaned)
             elif isinstance(value, cst.Call) and (
                 self.facts.encoder(value) or self.facts.decoder(value) or ex.dotted(value.func) in {"str", "repr"}
             ):
