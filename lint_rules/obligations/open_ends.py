@@ -15,6 +15,7 @@ from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.classes import given_elsewhere
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
@@ -169,10 +170,23 @@ class OpenEnds:
 
     @cached_property
     def _saving(self) -> set[Point]:
-        """Points that put a whole history where one is read from: `save(key, history)`."""
+        """Points that put a whole history where one is read from: `save(key, talk)`, `self.talk = talk`."""
         carriers, kept = Carriers(self.anatomy.facts), self.anatomy.kept_elsewhere
         given = (c for c in self.function.nodes_of(cst.Call) if c.args and carriers.of_all(c) & self.histories)
-        return {*self.anatomy.points(self.function, [c for c in given if kept.keeps_whole(c, self.function)])}
+        saves = [call for call in given if kept.keeps_whole(call, self.function)]
+        return {*self.anatomy.points(self.function, saves), *self.put_back}
+
+    @cached_property
+    def put_back(self) -> set[Point]:
+        """Points where a list takes the place of one that lives on: `self.talk = talk`."""
+        puts = (w for w in self.anatomy.writes.by_function[self.function] if w.kind == "rebind" and w.slot[0] == "attr")
+        return {*self.anatomy.points(self.function, [w.node for w in puts if self._is_whole(w.value)])}
+
+    def _is_whole(self, value: cst.BaseExpression | None) -> bool:
+        """Whether a value is a history of the function, or a copy of all of it."""
+        parts = [*ex.alternatives(value)] if value is not None else []
+        parts += [source for part in parts if isinstance(part, cst.Call) for source in sources(part)]
+        return any(self.anatomy.facts.slots.of(part) in self.histories for part in parts)
 
     def holding(self, points: Sequence[Point]) -> set[Slot]:
         """The histories that the message with the calls is in at some points: stored before, or not here."""

@@ -55,7 +55,7 @@ class Afterwards(OpenEnds):
         inside = set(region)
         seen = {(start, stored)}
         queue = deque(seen)
-        ends, saved, back = False, False, stored and self._gives_back(leaving)
+        ends, saved, back = False, self._is_put_back_before(leaving), stored and self._gives_back(leaving)
         while queue:
             here, after = queue.popleft()
             if here is self.graph.exit:
@@ -89,6 +89,11 @@ class Afterwards(OpenEnds):
         if handed:
             return "the history is sent without it"
         return BROKEN if into is not None and self.is_handed_out(into) else self._lives_on(surely)
+
+    def _is_put_back_before(self, leaving: cst.CSTNode | None) -> bool:
+        """Whether a list takes the place of one that lives on, on each way from where calls are stored to a jump."""
+        goals = self.anatomy.points(self.function, [leaving]) if leaving is not None and self.put_back else []
+        return bool(goals) and not self.graph.reaches(self.stores, goals, self.put_back, exceptions=False)
 
     def _gives_back(self, node: cst.CSTNode | None) -> bool:
         """`return answer, talk`, where `talk` begins with the history that the caller gave: that goes on with it."""
@@ -150,7 +155,7 @@ class Afterwards(OpenEnds):
         if any(self._is_kept(value, self.function, 0) for value in values):
             return False
         moves = [move.node for move in self._moves if facts.slots.of(chosen_from(move.source)) == slot]
-        moved = set(self.anatomy.points(self.function, moves))
+        moved = {*self.anatomy.points(self.function, moves), *self.put_back}
         return start not in moved and not self.graph.reaches([start], moved, set(anew), exceptions=False)
 
     def is_handed_out(self, slot: Slot) -> bool:
