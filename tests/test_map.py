@@ -84,6 +84,12 @@ def test_the_round_closes() -> None:
     assert went == list(zip(ROUND, [*ROUND[1:], ROUND[0]], strict=True))
 
 
+def test_a_message_that_takes_the_place_of_another_is_a_write() -> None:
+    other = '        messages[-1] = {"role": "user", "content": "in short"}'
+    loop = loop_of(ROUNDS.replace("        if not reply", f"{other}\n        if not reply"))
+    assert ("messages", 7) in parts(loop, "write")
+
+
 def test_all_that_stands_beside_the_round_of_the_example() -> None:
     sheet = example()
     [loop] = sheet.loops

@@ -321,6 +321,36 @@ def test_a_loop_that_only_collects_is_a_comprehension() -> None:
     stays("def f(xs):\n    found = []\n    for x in xs:\n        found.append(g(x))\n    return found, x")
 
 
+_OLD = "if 'role' in old:\n    new['role'] = old['role']\nif 'calls' in old:\n    new['calls'] = old['calls']"
+
+
+def test_what_is_done_for_each_of_some_keys_is_done_for_one_after_the_other() -> None:
+    same("for k in ('role', 'calls'):\n    if k in old:\n        new[k] = old[k]", _OLD)
+    same("for k in ['a', 'b']:\n    new[k] = old.get(k)", "new['a'] = old.get('a')\nnew['b'] = old.get('b')")
+    same("new = {k: old[k] for k in ('a', 'b')}", "new = {'a': old['a'], 'b': old['b']}")
+    same("new = {k: old[k] for k in ('a',) if k in old}", "new = {**({'a': old['a']} if 'a' in old else {})}")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for k in ('a', 'b'):\n    new[k] = old[k]\nprint(k)",
+        "for k in ('a', 'b'):\n    if k in old:\n        break",
+        "for k in ('a', 'b'):\n    new[k] = k",
+        "for k in ('a', 'b'):\n    for x in old[k]:\n        new.append(x)",
+        "for k in ('a', 'b'):\n    new[k] = lambda: old[k]",
+        "for k in ('a', b):\n    new[k] = old[k]",
+        "for k in ('a', 'b'):\n    new[k] = old[k]\nelse:\n    new = None",
+        "new = {k: old[k] for k in keys}",
+        "new = {k: ask(k) for k in ('a', 'b')}",
+        "for k in ('a', 'b'):\n    agent.ask(k)",
+        "new = {old[k]: k for k in ('a', 'b')}",
+    ],
+)
+def test_what_keys_do_more_than_name_parts_stays(source: str) -> None:
+    stays(source)
+
+
 def test_lists_beside_each_other_are_one_list() -> None:
     same("for n, a in zip([c.name for c in cs], [c.args for c in cs]):\n    run(n, a)",
          "for c in cs:\n    run(c.name, c.args)")  # fmt: skip

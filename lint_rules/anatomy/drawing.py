@@ -49,7 +49,7 @@ _RUNS = {
 }
 _STORES = {
     "append": "stores", "insert": "stores", "extend": "stores", "cut": "takes messages out of",
-    "replace": "writes over messages of", "rebind": "replaces",
+    "replace": "writes over messages of", "rebind": "replaces", "set": "writes over a message of",
 }  # fmt: skip
 
 

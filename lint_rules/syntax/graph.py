@@ -153,6 +153,12 @@ class Graph:
                     queue.append(target)
         return None
 
+    def closed(self, told: Callable[[cst.BaseExpression], bool | None]) -> set[tuple[Point, Kind]]:
+        """The sides of branches that are not taken where it is `told` what their tests give, for `path`."""
+        tests = ((here, here.statement.test) for here in self.points if isinstance(here.statement, (cst.If, cst.While)))
+        given = ((here, told(test)) for here, test in tests)
+        return {(here, "false" if outcome else "true") for here, outcome in given if outcome is not None}
+
     def around(
         self,
         start: Iterable[Point],

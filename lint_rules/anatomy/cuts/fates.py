@@ -11,6 +11,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.run_results import whole_runs
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element, names_of_elements
@@ -23,7 +24,6 @@ Fate = Literal["sent", "stored", "returned"]
 Place = tuple[Fate, cst.CSTNode]
 _NOWHERE: Fate | None = None
 
-_TRANSPARENT = frozenset({"list", "tuple", "deepcopy", "copy", "deque", "reversed", "convert_to_messages"})
 _STORERS = frozenset(
     {
         "replace", "replace_all", "set", "set_messages", "set_history", "save", "store", "update", "overwrite", "put",
@@ -69,7 +69,7 @@ class Fates:
                 continue
             if isinstance(outer, cst.Arg):
                 call = self.module.parent[outer]
-                if isinstance(call, cst.Call) and ex.called_name(call) in _TRANSPARENT and call.args[0] is outer:
+                if isinstance(call, cst.Call) and here in sources(call) and ex.called_name(call) != "sorted":
                     here = call
                     continue
             yield from self._ends(outer, here, function, seen)

@@ -54,7 +54,7 @@ class Mending:
         way that leaves the turn does so for that way only; and what the `cut` in a function always comes behind, not.
         """
         mends = [call for call, given in (self._closed if calls else self._mended) if not given.isdisjoint(lists)]
-        return any(self._is_sent_later(call, ()) and not (cut and self._is_before(call, *cut)) for call in mends)
+        return any(self.is_sent_later(call) and not (cut and self._is_before(call, *cut)) for call in mends)
 
     def _is_before(self, call: cst.Call, cut: cst.CSTNode, of: Scope) -> bool:
         """Whether each way from a call that mends leads, before any request, to a cut, also in a function it runs."""
@@ -71,7 +71,7 @@ class Mending:
         """Whether this call mends one of these lists, and may close its open calls."""
         return any(node is call and lists & given for node, given in self._closed)
 
-    def _is_sent_later(self, call: cst.Call, below: tuple[Scope, ...]) -> bool:
+    def is_sent_later(self, call: cst.Call, below: tuple[Scope, ...] = ()) -> bool:
         """Whether a request may come behind a call, or each turn comes by it; also where that is not seen.
 
         It is not so of `if stopped: close(history); return`.
@@ -82,7 +82,7 @@ class Mending:
         asks = [node for node in function.nodes_of(cst.Call) if self.anatomy.calls.asks(node)]
         if not asks:
             sites = self.anatomy.calls.sites[function]
-            return not sites or any(self._is_sent_later(site.node, (*below, function)) for site in sites)
+            return not sites or any(self.is_sent_later(site.node, (*below, function)) for site in sites)
         here, flow = self.anatomy.points(function, [call]), self.anatomy.flow(function)
         behind = set(self.anatomy.points(function, asks))
         if not behind.isdisjoint(here) or flow.reaches(here, behind, exceptions=False):

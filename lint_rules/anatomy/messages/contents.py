@@ -358,8 +358,9 @@ class Contents:
         begun = [value for value in self.facts.assigned(slot) if slot not in map(self.facts.slots.of, sources(value))]
         put = [one for one in self._put.get(slot, ()) if one.kind not in {"rebind", "cut", "replace"}]
         empty = all(isinstance(value, cst.List) and not value.elements for value in begun)
-        made = all(one.message is not None and one.message.content is not None for one in put)
-        return bool(begun and put) and empty and made
+        made = [one.message for one in put if one.message is not None and one.message.content is not None]
+        whole = len(made) == len(put) and not any(message.more for message in made)
+        return bool(begun and put) and empty and whole
 
     @cached_property
     def _looked_at(self) -> list[tuple[cst.CSTNode, cst.BaseExpression]]:
@@ -479,7 +480,9 @@ class Contents:
         while queue and len(seen) < _FARTHEST:
             slot = queue.popleft()
             yield slot
-            for other in (*self._inflow.get(slot, ()), *self._same_part(slot), *as_callers_have_it(self.anatomy, slot)):
+            apart = (given for part, _, _ in self.facts.given_apart(slot) for given in self.lists_in(part))
+            same = (*self._same_part(slot), *as_callers_have_it(self.anatomy, slot))
+            for other in (*self._inflow.get(slot, ()), *apart, *same):
                 if other not in seen:
                     seen.add(other)
                     queue.append(other)

@@ -30,7 +30,7 @@ _PUTTING = frozenset({"append", "add"})
 
 _COPIERS = frozenset({"list", "tuple", "sorted", "reversed", "deque", "copy", "deepcopy", "iter", "set", "cast"})
 _COPY_METHODS = frozenset({"copy", "model_copy", "__copy__", "__deepcopy__"})
-_DUMPS = frozenset({"model_dump", "to_dict", "dict", "model_validate", "asdict", "to_param"})
+_DUMPS = frozenset({"model_dump", "to_dict", "dict", "model_validate", "asdict", "to_param", "convert_to_messages"})
 _COPYING_METHODS = _COPY_METHODS | _DUMPS
 _COPYING_FUNCTIONS = _COPIERS | _DUMPS
 COPYING = _COPYING_METHODS | _COPYING_FUNCTIONS

@@ -42,7 +42,6 @@ from lint_rules.rules.missing_tool_result.taken import (
 )
 from lint_rules.rules.missing_tool_result.takers import Taker, takers
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -251,11 +250,7 @@ class WaysOut:
             return []
         graph, answered = self.ends.graph, taken.region.answering
         filled = {slot[2]: True for slot in lists if isinstance(slot, tuple) and slot[0] == "var"}
-        empty: set[tuple[Point, Edge]] = {
-            (point, "false" if outcome else "true")
-            for point in graph.points
-            if (outcome := self.ends.flagged(point.statement, filled)) is not None
-        }
+        empty = graph.closed(lambda test: truth(test, filled))
         here = self.anatomy.points(self.function, given)
         return [p for p in here if graph.path(answered, p, ends, exceptions=False, closed=empty) is not None]
 

@@ -75,19 +75,19 @@ lasts, or by a method that is handed on together with `tools=`; a file that impo
 of another one, hands such a list to the function that cuts, puts such messages (or says their role) into the object
 that keeps the list, or hands over itself, with a list that has them; the file asks of its messages, of those of a part
 of it, or of those of another list that comes of the same, whether they belong to a tool call, also in a helper, unless
-it makes them all itself; all of it is what a run gives of an agent that has tools, or answers by one
-(`result.all_messages()`, Pydantic AI; `to_input_list()`, Agents SDK); or (for a history that is stored again) its
-elements are of a class that has a field for tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and LangChain
-are known. The rule is silent where somebody looks at what the messages are: the cut is moved to a user message in the
-same function, in a helper that gets the list, or in the caller that gets what is left; or the list goes, here or on its
-way to the model, through a function that looks for the ids of calls among others or takes messages away by what they
-carry. What a function is called does not matter. One that cannot be read may mend the list, if its result takes the
-list's place. What only a method puts there that nobody calls counts no more than what such a method gives back, where
-files that import this one call others of its object; nor is a number a limit that counts what the function has put
-there (`new += 1`, `history[-new:]`). Nothing is mended by a test that comes out alike for calls and results (`m["role"]
-in ("assistant", "tool")`), by a look at the front once another message was put there, by a helper that takes away calls
-only or writes other words into the messages, nor by one that has run before the results come, or behind which the list
-is always cut before it is sent.
+it makes them all itself, of parts that stand there; all of it is what a run gives of an agent that has tools, or
+answers by one (`result.all_messages()`, Pydantic AI; `to_input_list()`, Agents SDK); or (for a history that is stored
+again) its elements are of a class that has a field for tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and
+LangChain are known. The rule is silent where somebody looks at what the messages are: the cut is moved to a user
+message in the same function, in a helper that gets the list, or in the caller that gets what is left; or the list goes,
+here or on its way to the model, through a function that looks for the ids of calls among others or takes messages away
+by what they carry. What a function is called does not matter. One that cannot be read may mend the list, if its result
+takes the list's place. What only a method puts there that nobody calls counts no more than what such a method gives
+back, where files that import this one call others of its object; nor is a number a limit that counts what the function
+has put there (`new += 1`, `history[-new:]`). Nothing is mended by a test that comes out alike for calls and results
+(`m["role"] in ("assistant", "tool")`), by a look at the front once another message was put there, by a helper that
+takes away calls only or writes other words into the messages, nor by one that has run before the results come, or
+behind which the list is always cut before it is sent.
 
 Two more ways tear them apart. A handler takes the last message off the history for a request that has failed
 (`messages.pop()`): behind a tool round, here or in the function that the request stands in, that is a result, and its

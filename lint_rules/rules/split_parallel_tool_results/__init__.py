@@ -50,10 +50,11 @@ def run(client, messages, tools, execute):
 ## How it decides
 A loop or comprehension stores, for each thing it goes through, a message whose content is a list of exactly one tool
 result made of that thing: a `tool_result` block (Anthropic), a `toolResult` (Bedrock), a function response (Gemini).
-The result may be made elsewhere: by a function of the project that gives back results, whatever else it does. This
-includes adapters that turn tool messages of another form into these. Silent where results are joined: added to the last
-message, or merged by a function that gets the list and holds roles of neighbours against each other, or groups by role
-(whatever it is called; one that cannot be read may do so, if its result takes the list's place); where the loop ends
+The result may be made elsewhere: by a function of the project that gives back results, whatever else it does. The list
+may have a name: one result is in it if, on each way to where the next is put, it is begun anew. This includes adapters
+that turn tool messages of another form into these. Silent where results are joined: added to the last message, or
+merged by a function that gets the list and holds roles of neighbours against each other, or groups by role (whatever it
+is called; one that cannot be read may do so, if its result takes the list's place and can be sent); where the loop ends
 with its first result, where each result has its own assistant message, and where parallel calls are switched off.
 
 ## Known problems

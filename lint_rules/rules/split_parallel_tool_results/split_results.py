@@ -17,6 +17,7 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import truth
 from lint_rules.syntax.walk import walk
 
 _Loop = cst.For | cst.CompFor
@@ -56,6 +57,8 @@ def _single_result(anatomy: Anatomy, stored: Stored) -> cst.BaseExpression | Non
     if message is None or not stored.answers or stored.kind not in {"append", "extend", "insert"}:
         return None
     content = message.content
+    if isinstance(content, cst.Name):
+        return _put_alone(anatomy, stored, content)
     if not isinstance(content, cst.List) or len(content.elements) != 1:
         return None
     element = content.elements[0]
@@ -66,6 +69,23 @@ def _single_result(anatomy: Anatomy, stored: Stored) -> cst.BaseExpression | Non
     if made:
         return next((value for value in made if "role" not in ex.dict_items(value)), None)
     return element.value if anatomy.transcript.messages.answers(content) else None
+
+
+def _put_alone(anatomy: Anatomy, stored: Stored, content: cst.Name) -> cst.BaseExpression | None:
+    """A result that is put into a list which is stored, and begun anew, on each way to where the next one is put."""
+    facts, function, graph = anatomy.facts, stored.function, anatomy.flow(stored.function)
+    slot, filled = facts.slots.of_name(content), {content.value: True}
+    bound = (line for line in function.nodes_of(cst.Assign) if slot in map(facts.slots.of, ex.targets(line)))
+    begun = {*anatomy.points(function, (line for line in bound if type(line.value) is cst.List))}
+    closed = graph.closed(lambda test: truth(test, filled))
+    store = graph.enclosing(stored.node, anatomy.module.parent)
+    for put in facts.put(slot) if slot is not None and begun else ():
+        here = anatomy.points(function, [put])
+        way = graph.path(here, here, exceptions=False, closed=closed) if is_answer(put.args[-1].value) else None
+        if way is not None and not {*store}.isdisjoint(way):
+            again = graph.path(here, here, begun, exceptions=False, closed=closed)
+            return put.args[-1].value if again is None else None
+    return None
 
 
 def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpression) -> bool:
@@ -139,8 +159,9 @@ def _is_only_read(anatomy: Anatomy, slot: Slot | None) -> bool:
 
 def _is_joined(anatomy: Anatomy, stored: Stored, loop: _Loop) -> bool:
     """Whether results are added to the last message, or messages of one role are merged before they are sent."""
-    calls = anatomy.module.nodes_of(cst.Call)
-    if any(stored.slot in anatomy.mending.lists_of(call, _joins_neighbours) for call in calls):
+    mending, calls = anatomy.mending, anatomy.module.nodes_of(cst.Call)
+    joined = (call for call in calls if stored.slot in mending.lists_of(call, _joins_neighbours))
+    if any(map(mending.is_sent_later, joined)):
         return True
     if _joins_neighbours(anatomy, stored.function) or _looks_back(anatomy, walk(loop), stored.slot):
         return True

@@ -228,21 +228,21 @@ def standing(line: Any, call: ast.Call, helper: Helper, around: Names) -> list[a
     for name in helper.names.stored:
         if name not in renamed:
             renamed[name] = printed_as(around.free(name, renamed.values()), name)
-    body = [_copied(inside) for inside in _body(helper.node)]
+    body = [copied(inside) for inside in _body(helper.node)]
     for inside in body:
         for node in walk(inside):
             _rename(node, renamed)
     return [*before, *body] or [ast.copy_location(ast.Pass(), line)]
 
 
-def _copied(node: Any) -> Any:
+def copied(node: Any) -> Any:
     """A copy of a node, or of a list of them, with those below."""
     if type(node) is list:
-        return [_copied(part) for part in node]
+        return [copied(part) for part in node]
     if not isinstance(node, ast.AST) or not node._fields:  # operators and contexts are all the same
         return node
     other = blank(node)
-    vars(other).update((name, _copied(part)) for name, part in vars(node).items())
+    vars(other).update((name, copied(part)) for name, part in vars(node).items())
     return other
 
 
