@@ -42,8 +42,8 @@ def collect(stream):
 ```
 
 ## How it decides
-An id is that of a tool message, or of a dict or object that is a tool call by its other parts. It is reported when it
-is, or falls back to, the name of the same call, when it is made of nothing but the position in what the calls of one
+An id is that of a tool message, or of a dict or object that is a tool call by its other parts, also one that a
+constructor with a name of its own makes (`Block.of_call(id=..., name=...)`). It is reported when it is, or falls back to, the name of the same call, when it is made of nothing but the position in what the calls of one
 reply are made of, or of how many of them there are so far, and when it is a text that stands there for all (where the
 program itself says which tool it is, as in an example or a script of replies, that is no collision). A position in a
 history, in a list that outlives the reply, or of calls that have a message each, comes once; and where no result says
