@@ -151,6 +151,22 @@ def _spawned(graph: CallGraph, served: Container[Scope]) -> Iterator[Start]:
         function = graph.facts.slots.function(begun.target)
         if function is not None:
             yield Start(function, begun.node, begun.kind, begun.is_many(graph, served), begun.target)
+        for target, loop in _each(graph, begun.target) if function is None else ():
+            function = graph.facts.slots.function(target)
+            if function is not None:
+                many = _repeated(graph, served, loop, graph.facts.module.scope_of[begun.node].function)
+                yield Start(function, begun.node, begun.kind, many, target)
+
+
+def _each(graph: CallGraph, target: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """What a loop goes through, one by one, and the loop: `for job in (self.read, self.write): Thread(target=job)`."""
+    facts, slot = graph.facts, graph.facts.slots.of_name(target)
+    for iterable in facts.gone_through(slot) if slot is not None else ():
+        named = ex.receiver(iterable) or iterable  # of `jobs.values()`
+        loop = next(o for o in facts.module.ancestors(iterable) if isinstance(o, (cst.For, cst.CompFor)))
+        for shown in (named, *facts.values_of(named)):
+            elements = shown.elements if isinstance(shown, (cst.List, cst.Tuple)) else ()
+            yield from ((part, loop) for part in [*(e.value for e in elements), *ex.dict_items(shown).values()])
 
 
 @record

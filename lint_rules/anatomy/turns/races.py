@@ -158,7 +158,7 @@ class Races:
                 for parameter, value in self.facts.slots.bindings(site.node, site.callee):
                     source = self.facts.slots.of(value)
                     for slot in self._attributes_from(cls, parameter) if source is not None else ():
-                        if source is not None and source[0] == "var":
+                        if source is not None and source[0] in {"var", "attr"}:
                             given[slot] = source
         return given
 
