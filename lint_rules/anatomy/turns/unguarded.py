@@ -168,9 +168,9 @@ class Unguarded:
             for outer in self.module.ancestors(start.node)
             if isinstance(outer, (*_LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
         ]
-        if not self.module.inside(start.target, start.node):  # one of those that the loop goes through
-            loops = loops[1:]
-        return bool(loops) or starts_several(start) or self._per_event(where, set()) or self.is_called_back(start, where)
+        is_element = not self.module.inside(start.target, start.node)  # of what the innermost loop goes through
+        looped = len(loops) > is_element
+        return looped or starts_several(start) or self._per_event(where, set()) or self.is_called_back(start, where)
 
     def is_begun_again(self, begun: Begun) -> bool:
         """Whether several runs of what a file begins may be under way, which is no function of it.
