@@ -38,7 +38,8 @@ class Passing:
     `given`: it is on an object that its function `caller` was handed, by that keyword and place. `handed_on`: it is no
     call, but hands the function to a thread, a task or a framework. `told`: its file sees a turn
     in it. `for_all`: handlers of its file that serve all users come to it. `common`: the globals that it makes longer.
-    `inherits`: on an object of a class that inherits the function.
+    `inherits`: on an object of a class that inherits the function. `shared` are the keywords and places of what the
+    object was made with, and another one, too, which makes that longer beside it.
     """
 
     file: str
@@ -58,6 +59,7 @@ class Passing:
     for_all: bool = False
     common: frozenset[str] = frozenset()
     inherits: bool = False
+    shared: frozenset[str | int] = frozenset()
 
 
 @record
@@ -196,7 +198,13 @@ def begun_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Begun, bool]]:
             run = anatomy.imported_function(ex.dotted(begun.target) or "") if begun.by_form else None
             if run is not None and not run[1].is_async:
                 begun = replace(begun, kind="thread")
-            yield begun, begun.is_many(graph, served)
+            each = list(_each(graph, begun.target))
+            for target, loop in each:
+                if graph.facts.slots.function(target) is None:
+                    many = _repeated(graph, served, loop, graph.facts.module.scope_of[begun.node].function)
+                    yield replace(begun, target=target), many
+            if not each:
+                yield begun, begun.is_many(graph, served)
 
 
 def _begun(graph: CallGraph) -> Iterator[Begun]:
