@@ -357,6 +357,30 @@ def test_lists_beside_each_other_are_one_list() -> None:
     stays("for n, a in zip([c.name for c in cs], [c.args for c in ds]):\n    run(n, a)")
 
 
+def test_what_is_put_together_and_taken_apart_is_what_it_was() -> None:
+    same("def f(cs):\n    found = []\n    for c in cs:\n        found.append((c.name, c.args))\n"
+         "    for n, a in found:\n        n.run(a, n, a)",
+         "def f(cs):\n    for c in cs:\n        n = c.name\n        a = c.args\n"
+         "        c.name.run(c.args, c.name, c.args)")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "found = [(c.name, load(c)) for c in cs]\nfor n, a in found:\n    n.run(a)",
+        "found = [(c.name, c.args) for c in cs]\nfor n, a in found:\n    n.run(a)\nprint(found)",
+        "found = [(c.name, c.args) for c in cs]\nfor n, a in found:\n    cs.append(a)",
+        "found = [(c.name, c.args) for c in cs]\ncs.clear()\nfor n, a in found:\n    n.run(a)",
+        "found = [(c.name, c.args) for c in cs if c]\nfor n, a in found:\n    n.run(a)",
+        "for n, a in [(c.name, c.args, c.id) for c in cs]:\n    n.run(a)",
+        "for n, a in [(c.name, c.args) for c in cs]:\n    n.run(a, c)",
+        "while cs:\n    for n, a in found:\n        n.run(a)\n    found = [(c.name, c.args) for c in ds]",
+    ],
+)
+def test_what_may_change_meanwhile_stays_apart(source: str) -> None:
+    stays("def f(c, cs):\n" + textwrap.indent(source, "    "))
+
+
 # -- procedures -----------------------------------------------------------------------------------------------------
 
 

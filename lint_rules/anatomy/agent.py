@@ -413,11 +413,11 @@ class Anatomy:
         return Guards(self.calls)
 
     def flow(self, function: Scope) -> control_flow.Graph:
-        """The control-flow graph of a function, lambda or the module body: its tests agree with each other."""
+        """The control-flow graph of a function, lambda, module or class body: its tests agree with each other."""
         return self.ways(function).graph
 
     def ways(self, function: Scope) -> Ways:
-        """The ways through a function, lambda or the module body, with what its tests have told on them."""
+        """The ways through a function, lambda, module or class body, with what its tests have told on them."""
         return ways_through(self.module, function)
 
     def points(self, function: Scope, nodes: Iterable[cst.CSTNode]) -> list[control_flow.Point]:

@@ -31,7 +31,7 @@ from lint_rules.syntax.walk import nodes_below
 __all__ = ["Graph", "Kind", "Point", "build", "solve"]
 
 
-def build(body: cst.FunctionDef | cst.Lambda | cst.Module, *, yields: bool = True) -> Graph:
+def build(body: cst.FunctionDef | cst.Lambda | cst.Module | cst.ClassDef, *, yields: bool = True) -> Graph:
     """The graph of the code of `body` itself, without that of functions and classes nested in it.
 
     `yields` may be False where no `yield` stands in it, which need not be looked for then.

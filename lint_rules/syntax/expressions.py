@@ -331,10 +331,15 @@ def dict_items(node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
 
 
 def made_of(node: cst.Dict | cst.Call) -> dict[str, cst.BaseExpression]:
-    """String keys and values of a dict display, keywords of a constructor: a call of a capitalised name."""
-    if type(node) is cst.Dict:
+    """String keys and values of a dict display, keywords of a constructor: a call of a capitalised name.
+
+    Also of one that has a name of its own: `Block.of_call(id=..., name=...)`.
+    """
+    if not isinstance(node, cst.Call):
         return dict_items(node)
-    return keywords(node) if type(node) is cst.Call and called_name(node)[:1].isupper() else {}
+    base = last_name(receiver(node) or node)
+    makes = called_name(node)[:1].isupper() or (base[:1].isupper() and not base.isupper())
+    return keywords(node) if makes else {}
 
 
 _VIEWS = frozenset({"items", "values"})

@@ -68,7 +68,7 @@ class AnyOf(Container["Point"]):
 class Graph:
     """The points of `body`; make it with `build`. Unreachable statements are points without a way in."""
 
-    def __init__(self, body: cst.FunctionDef | cst.Lambda | cst.Module) -> None:
+    def __init__(self, body: cst.FunctionDef | cst.Lambda | cst.Module | cst.ClassDef) -> None:
         self.body = body
         self.entry, self.exit, self.raises = Point(None), Point(None), Point(None)
         self.points: list[Point] = [self.entry, self.exit, self.raises]

@@ -146,7 +146,7 @@ def reaching(graph: Graph) -> Reaching:
 
 def _outside(graph: Graph, effects: list[tuple[Point, list[_Effect], list[_Effect]]]) -> Iterator[Definition]:
     """The definitions that hold at the entry."""
-    if not isinstance(graph.body, cst.Module):
+    if not isinstance(graph.body, (cst.Module, cst.ClassDef)):
         params = graph.body.params
         every = [*params.posonly_params, *params.params, params.star_arg, *params.kwonly_params, params.star_kwarg]
         for param in every:

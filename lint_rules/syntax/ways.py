@@ -54,9 +54,9 @@ _IS, _IS_NOT = (cst.Equal, cst.Is), (cst.NotEqual, cst.IsNot)
 
 @kept
 def ways_through(module: SourceModule, function: Scope) -> Ways:
-    """The ways through a function, lambda or the module body, with what its tests have told on them."""
+    """The ways through a function, lambda, or the body of a module or class, with what its tests have told on them."""
     node = function.node
-    assert isinstance(node, (cst.FunctionDef, cst.Lambda, cst.Module))
+    assert isinstance(node, (cst.FunctionDef, cst.Lambda, cst.Module, cst.ClassDef))
     graph = build(node, yields=bool(function.nodes_of(cst.Yield)))
     module.graphs.append(graph)
     ways = Ways(module, function, graph)

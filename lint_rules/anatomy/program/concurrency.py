@@ -38,7 +38,8 @@ class Passing:
     `given`: it is on an object that its function `caller` was handed, by that keyword and place. `handed_on`: it is no
     call, but hands the function to a thread, a task or a framework. `told`: its file sees a turn
     in it. `for_all`: handlers of its file that serve all users come to it. `common`: the globals that it makes longer.
-    `inherits`: on an object of a class that inherits the function.
+    `inherits`: on an object of a class that inherits the function. `shared` are the keywords and places of what the
+    object was made with, and another one, too, which makes that longer beside it.
     """
 
     file: str
@@ -58,6 +59,7 @@ class Passing:
     for_all: bool = False
     common: frozenset[str] = frozenset()
     inherits: bool = False
+    shared: frozenset[str | int] = frozenset()
 
 
 @record
@@ -151,6 +153,22 @@ def _spawned(graph: CallGraph, served: Container[Scope]) -> Iterator[Start]:
         function = graph.facts.slots.function(begun.target)
         if function is not None:
             yield Start(function, begun.node, begun.kind, begun.is_many(graph, served), begun.target)
+        for target, loop in _each(graph, begun.target) if function is None else ():
+            function = graph.facts.slots.function(target)
+            if function is not None:
+                many = _repeated(graph, served, loop, graph.facts.module.scope_of[begun.node].function)
+                yield Start(function, begun.node, begun.kind, many, target)
+
+
+def _each(graph: CallGraph, target: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """What a loop goes through, one by one, and the loop: `for job in (self.read, self.write): Thread(target=job)`."""
+    facts, slot = graph.facts, graph.facts.slots.of_name(target)
+    for iterable in facts.gone_through(slot) if slot is not None else ():
+        named = ex.receiver(iterable) or iterable  # of `jobs.values()`
+        loop = next(o for o in facts.module.ancestors(iterable) if isinstance(o, (cst.For, cst.CompFor)))
+        for shown in (named, *facts.values_of(named)):
+            elements = shown.elements if isinstance(shown, (cst.List, cst.Tuple)) else ()
+            yield from ((part, loop) for part in [*(e.value for e in elements), *ex.dict_items(shown).values()])
 
 
 @record
@@ -180,7 +198,13 @@ def begun_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Begun, bool]]:
             run = anatomy.imported_function(ex.dotted(begun.target) or "") if begun.by_form else None
             if run is not None and not run[1].is_async:
                 begun = replace(begun, kind="thread")
-            yield begun, begun.is_many(graph, served)
+            each = list(_each(graph, begun.target))
+            for target, loop in each:
+                if graph.facts.slots.function(target) is None:
+                    many = _repeated(graph, served, loop, graph.facts.module.scope_of[begun.node].function)
+                    yield replace(begun, target=target), many
+            if not each:
+                yield begun, begun.is_many(graph, served)
 
 
 def _begun(graph: CallGraph) -> Iterator[Begun]:

@@ -107,7 +107,8 @@ class Joins:
         if start.kind == other.kind == "serial" or _are_one_run(start, other):
             return False
         if start.node is other.node and start.function is not other.function:
-            return True  # `gather(listen(), talk())`
+            at_once = start.target is None or self.module.inside(start.target, start.node)
+            return at_once or not self.is_joined(start)  # `gather(listen(), talk())`, or one by one in a loop
         if not self.is_joined(start) and not self.is_joined(other):
             return True
         if self.module.scope_of[start.node].function is not self.module.scope_of[other.node].function:

@@ -16,6 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import (
     class_names,
+    given_when_made,
     inherited,
     made_class,
     method_of,
@@ -27,6 +28,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere, keys
 from lint_rules.anatomy.program.serving import is_for_all, is_streamed, registered_elsewhere, registered_there
 from lint_rules.anatomy.turns.common_histories import grown_there
+from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
 from lint_rules.anatomy.values.handed_along import Given, handed_along
 from lint_rules.anatomy.values.slots import Slot, describe, is_parameter, root_object
@@ -171,19 +173,34 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
     for value, call, overlap in registered_elsewhere(anatomy.calls):
         if overlap != "turns":
             found.append((value, call, (("handler", True, overlap == "tasks"),), {}))
+    made = {value: list(_made_with(anatomy, value)) for value, _, _, _ in found}
     for value, call, starts, through in found:
         if isinstance(anatomy.module.parent[value], cst.Call) and anatomy.module.parent[value] is not call:
             continue  # the call of a coroutine, which is a passing by itself
         where = anatomy.module.scope_of[call].function
         along = handed_along(call)
         lasting = frozenset(_lasting(anatomy, along[1], where)) if along is not None else frozenset()
+        beside = {kept for other in found if other[0] is not value for _, kept, grows in made[other[0]] if grows}
+        shared = frozenset(key for key, kept, _ in made[value] if kept in beside)
         for there, function, inherits in _named(anatomy, value):
             path, span = os.path.abspath(there), span_of(anatomy, call)
             yield Passing(
                 path, function, anatomy.module.path, span, where.name, False, False, starts, through, lasting,
                 handed_on=True, told=call in told, for_all=ways.are_for_all(where) or starts[0][0] == "handler",
-                inherits=inherits,
+                inherits=inherits, shared=shared,
             )  # fmt: skip
+
+
+def _made_with(anatomy: Anatomy, method: cst.BaseExpression) -> Iterator[tuple[str | int, Slot, bool]]:
+    """What the object was made with of which a method is named: by which keyword or place, what, and if that grows."""
+    slot = anatomy.facts.slots.of(method.value) if isinstance(method, cst.Attribute) else None
+    for made in anatomy.facts.assigned(slot):
+        given = list(given_when_made(anatomy, made)) if isinstance(made, cst.Call) else []
+        keyed = {value: at if key is None else key for at, (key, value) in enumerate(_arguments(made)) if given}
+        for (there, cls), attribute, value in given:
+            kept, run = anatomy.facts.slots.of(value), there.module.method(cls, ex.last_name(method))
+            if kept is not None and run is not None:
+                yield keyed[value], anatomy.aliases.of(kept), makes_longer(there, run, attribute)
 
 
 def _registered_there(anatomy: Anatomy) -> Iterator[Passing]:
@@ -302,8 +319,9 @@ def _lasting(anatomy: Anatomy, given: Given, where: Scope) -> Iterator[str | int
             yield keyword if keyword is not None else place
 
 
-def _arguments(call: cst.Call) -> Given:
-    return [(arg.keyword.value if arg.keyword is not None else None, arg.value) for arg in call.args]
+def _arguments(call: cst.BaseExpression) -> Given:
+    args = call.args if isinstance(call, cst.Call) else ()
+    return [(arg.keyword.value if arg.keyword is not None else None, arg.value) for arg in args]
 
 
 def callers(anatomy: Anatomy, importing: Callable[[Iterable[str]], Iterable[list[Passing]]], hops: int) -> list[Caller]:

@@ -13,7 +13,7 @@ from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
 from lint_rules.anatomy.messages.tool_messages import hold_text_only
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
-from lint_rules.anatomy.program.concurrency import Start, starts
+from lint_rules.anatomy.program.concurrency import Start, keys, starts
 from lint_rules.anatomy.program.flags import Flags
 from lint_rules.anatomy.program.joins import Joins
 from lint_rules.anatomy.program.locks import Locks
@@ -158,7 +158,7 @@ class Races:
                 for parameter, value in self.facts.slots.bindings(site.node, site.callee):
                     source = self.facts.slots.of(value)
                     for slot in self._attributes_from(cls, parameter) if source is not None else ():
-                        if source is not None and source[0] == "var":
+                        if source is not None and source[0] in {"var", "attr"}:
                             given[slot] = source
         return given
 
@@ -169,6 +169,16 @@ class Races:
             for slot in [("attr", cls, name)]
             if any(self.facts.slots.of(value) == parameter for value in self.facts.assigned(slot))
         ]
+
+    def is_grown_beside(self, slot: Slot, start: Start) -> bool:
+        """Whether the object that another file runs a method of was made with a list, and another one that grows it."""
+        root, shared = root_object(slot), start.caller.passing.shared if start.caller is not None else frozenset()
+        init = root[1].methods.get("__init__") if root[0] == "attr" and shared else None
+        return init is not None and any(
+            keys(init, name) & shared
+            for name in (param.name.value for param in parameters(init))
+            if root in self._attributes_from(root[1], self.facts.slots.parameter(init, name))
+        )
 
     def is_shared(self, slot: Slot, writing: set[Scope]) -> bool:
         """Whether a place that these functions write to can be seen by more than one run of a function."""

@@ -163,11 +163,13 @@ class Unguarded:
             return False
         if self.races.joins.follows_its_last(start):
             return False
-        looped = any(
-            isinstance(outer, (*_LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
+        loops = [
+            outer
             for outer in self.module.ancestors(start.node)
-            if where.kind == "module" or self.module.inside(outer, where.node)
-        )
+            if isinstance(outer, (*_LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
+        ]
+        is_element = not self.module.inside(start.target, start.node)  # of what the innermost loop goes through
+        looped = len(loops) > is_element
         return looped or starts_several(start) or self._per_event(where, set()) or self.is_called_back(start, where)
 
     def is_begun_again(self, begun: Begun) -> bool:

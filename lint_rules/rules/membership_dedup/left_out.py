@@ -198,9 +198,12 @@ def _has_identity(node: cst.BaseExpression) -> bool:
     keys = set(ex.dict_items(node))
     if isinstance(node, cst.Call):
         keys |= {arg.keyword.value for arg in node.args if arg.keyword is not None}
-    return any(
-        "id" in key.lower().split("_") or "time" in key.lower() or key in {"index", "created_at", "ts"} for key in keys
-    )
+    return any(map(_tells_apart, keys))
+
+
+def _tells_apart(key: str) -> bool:
+    """Whether a field says which one of many something is, or when it came."""
+    return "id" in key.lower().split("_") or "time" in key.lower() or key in {"index", "created_at", "ts"}
 
 
 # -- a key that was seen ------------------------------------------------------------------------------------------
@@ -211,7 +214,8 @@ def _keeps_unseen(anatomy: Anatomy, key: cst.BaseExpression, seen: cst.BaseExpre
     parts = _parts_of_key(anatomy, key)
     slot = anatomy.facts.slots.of(seen)
     names, messages = {name for _, name in parts}, {base for base, _ in parts}
-    if slot is None or "content" not in names or not names <= _TELLS_NOTHING_ELSE or len(messages) != 1:
+    said = _said(anatomy)
+    if slot is None or names.isdisjoint(said) or not names <= _TELLS_NOTHING_ELSE | said or len(messages) != 1:
         return False
     message = messages.pop()
     if Kind.MESSAGE not in anatomy.facts.of(message):
@@ -235,10 +239,13 @@ def _is_same(node: cst.BaseExpression | None, other: cst.BaseExpression) -> bool
 
 
 def _parts_of_key(anatomy: Anatomy, key: cst.BaseExpression) -> set[tuple[Slot, str]]:
-    """The members that a key is made of, each with the slot of the message: `(m, "role")`, `(m, "content")`."""
-    values = anatomy.facts.values_of(key) if isinstance(key, cst.Name) else [key]
+    """The members that a key is made of, each with the slot of the message: `(m, "role")`, `(m, "content")`.
+
+    Of the values that its names may have here; none where anything in them tells two messages apart, as an id does.
+    """
     found: set[tuple[Slot, str]] = set()
-    for value in values:
+    queue = [key]
+    for value in queue:
         parts = [*walk(value)]
         read = {part.func for part in parts if isinstance(part, cst.Call)}  # `m.get`, of `m.get("role")`
         for part in (part for part in parts if part not in read):
@@ -246,10 +253,15 @@ def _parts_of_key(anatomy: Anatomy, key: cst.BaseExpression) -> set[tuple[Slot, 
             slot = anatomy.facts.slots.of(pair[0]) if pair is not None else None
             if pair is not None and slot is not None and Kind.MESSAGE in anatomy.facts.of(slot):
                 found.add((slot, pair[1]))
-            elif isinstance(part, cst.Name) and not isinstance(value, cst.Name):
-                for given in anatomy.facts.values_of(part):
-                    inner = ex.member(given)
-                    base = anatomy.facts.slots.of(inner[0]) if inner is not None else None
-                    if inner is not None and base is not None and Kind.MESSAGE in anatomy.facts.of(base):
-                        found.add((base, inner[1]))
+            elif pair is not None and _tells_apart(pair[1]):
+                return set()
+            elif isinstance(part, cst.Name):
+                given = [bound.value for bound in anatomy.definitions(part) if bound.kind == "assign"]
+                queue += [each for each in given if each is not None and each not in queue]
     return found
+
+
+def _said(anatomy: Anatomy) -> set[str]:
+    """What a file calls that which a message says: with nothing else, beside a role, it makes messages."""
+    made = [items.keys() - {"role"} for node, items in anatomy.made if anatomy.facts.is_kind(node, Kind.MESSAGE)]
+    return {"content"}.union(*(rest for rest in made if len(rest) == 1))

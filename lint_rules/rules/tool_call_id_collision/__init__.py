@@ -2,8 +2,8 @@
 
 ## What it does
 Reports tool calls that are told apart by something that two calls can share: an id that is the tool's name or a
-position in one message, streamed pieces that are assembled by their position in the chunk, names that are put together
-with `+=`, and buffers of which all entries are one dict.
+position in one message, a result whose name is an id, streamed pieces that are assembled by their position in the
+chunk, names that are put together with `+=`, and buffers of which all entries are one dict.
 
 ## Why is this bad
 A model may ask for the same tool twice in one message, and does ask for it again in later ones. With one id for both,
@@ -42,19 +42,22 @@ def collect(stream):
 ```
 
 ## How it decides
-An id is that of a tool message, or of a dict or object that is a tool call by its other parts. It is reported when it
-is, or falls back to, the name of the same call, when it is made of nothing but the position in what the calls of one
-reply are made of, or of how many of them there are so far, and when it is a text that stands there for all (where the
-program itself says which tool it is, as in an example or a script of replies, that is no collision). A position in a
-history, in a list that outlives the reply, or of calls that have a message each, comes once; and where no result says
-the id, nobody pairs by it. A name is no collision where a reply comes to one call, made in no loop for a list of one.
+An id is that of a tool message, or of a dict or object that is a tool call by its other parts, also one that a
+constructor with a name of its own makes (`Block.of_call(id=..., name=...)`). It is reported when it is, or falls back
+to, the name of the same call, when it is made of nothing but the position in what the calls of one reply are made of,
+or of how many of them there are so far, and when it is a text that stands there for all (where the program itself says
+which tool it is, as in an example or a script of replies, that is no collision). A position in a history, in a list
+that outlives the reply, or of calls that have a message each, comes once; and where no result says the id, nobody pairs
+by it. A name is no collision where a reply comes to one call, made in no loop for a list of one.
 What stands in for a missing id is not reported where the function parses the arguments: an API that sends them as
 JSON text sends ids, too. Positions and names of streamed pieces are reported when they are used as a key and the
 piece's own `index` is never read; and arguments that are added to one place for all calls of a stream, which nothing
 in its loop begins anew. Names put together with `+=` are reported beside arguments that are put together so, where
 the id of the call is assigned again: a server that sends the id with every piece sends the name with it. `[{}] * n`
 is reported where its entries become calls. A result that is written to the last call of a list, by a function that
-did not put it there, is written to the wrong one when calls run side by side.
+did not put it there, is written to the wrong one when calls run side by side. An API that pairs by name (Gemini) finds
+no call for a result whose name is the id that its message says: it is reported where the file puts calls into that form
+by their names, and calls have ids of their own there.
 
 ## Known problems
 APIs that match results by name (Gemini) need no ids; there, the defect shows where an adapter gives ids to programs
@@ -88,6 +91,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
 _BY_ID = "give each call an id of its own: the one that the model sent, or a fresh one (`uuid.uuid4().hex`)"
+_BY_NAME = "give the result the name of the tool that was called"
 _BY_INDEX = "use the piece's own `index`, which says to which call it belongs"
 _ASSIGN = "assign the name, and put only the arguments together"
 _APART = "make a dict for each entry: `[{} for _ in range(n)]`"
@@ -116,6 +120,12 @@ def _ids(anatomy: Anatomy) -> Iterator[Draft]:
                 " and their results are mixed up"
             )
         yield Draft(shared.value, message, _BY_ID, (Note(shared.source, f"the {shared.by}"),))
+    for named, call in call_ids.results_by_id(anatomy):
+        message = (
+            f"the result bears the id of its call, `{ex.source(named, 40)}`, for the name by which this API finds the"
+            " call: the model sees no result, and calls again"
+        )
+        yield Draft(named, message, _BY_NAME, (Note(call, "calls bear the tool's name here"),))
 
 
 def _positions(anatomy: Anatomy) -> Iterator[Draft]:

@@ -11,7 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, default_of, is_parameter
-from lint_rules.anatomy.vocabulary import IDS
+from lint_rules.anatomy.vocabulary import ANSWERED, IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
@@ -133,10 +133,11 @@ def _only_part(value: cst.BaseExpression) -> cst.BaseExpression | None:
 
 def _is_name_of_call(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     pair = ex.member(value)
-    if pair is None or pair[1] != "name":
-        return False
-    kinds = anatomy.facts.kinds(pair[0])
-    return Kind.CALL in kinds or Kind.FUNCTION in kinds
+    return pair is not None and pair[1] == "name" and _is_call(anatomy, pair[0])
+
+
+def _is_call(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    return not anatomy.facts.kinds(value).keys().isdisjoint({Kind.CALL, Kind.FUNCTION})
 
 
 def is_some_name(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
@@ -250,6 +251,24 @@ def position_in(loop: cst.For | cst.CompFor) -> cst.Name | None:
         first = target.elements[0].value
         return first if isinstance(first, cst.Name) else None
     return None
+
+
+def results_by_id(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """Results for an API that pairs them by name, which have the id of the call for a name: the id, the call's name.
+
+    Where the file puts calls into that form by their names, and takes ids that calls have of their own.
+    """
+    named = [items["name"] for _, items in anatomy.made if "name" in items and items.keys() & _INPUTS]
+    calls = [name for name in named if _is_name_of_call(anatomy, name)]
+    read = anatomy.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call) if calls else ()
+    if not any(
+        (pair := ex.member(node)) is not None and pair[1] == "id" and _is_call(anatomy, pair[0]) for node in read
+    ):
+        return
+    for _, items in anatomy.made:
+        pair = ex.member(items["name"]) if {"name", "response"} <= items.keys() else None
+        if pair is not None and pair[1] in ANSWERED:
+            yield items["name"], calls[0]
 
 
 def results_of_the_last(anatomy: Anatomy) -> Iterator[tuple[cst.Subscript, cst.CSTNode]]:

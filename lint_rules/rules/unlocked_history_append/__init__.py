@@ -86,16 +86,18 @@ there that call functions of this one, also through further files; and the base 
 threads, tasks and handlers overridden methods are a part. Handlers that come one after the other (the keys of a window,
 the messages of a bot that waits for each) are beside what a worker, a job or a thread has begun, not beside each other;
 in another file, one that first asks whether something is under way comes to nothing then. A function that is handed to
-who runs it in a thread or a task, here or in another file, runs beside others.
+who runs it in a thread or a task, here or in another file, runs beside others. Objects that are made with one list
+share it, also those of several files whose methods run beside each other.
 
 Silent everywhere: `__init__`, objects a function made for itself, what a WebSocket keeps for its connection, tasks
 whose end is waited for before the next starts, what is taken out behind a test of what the turn sets while it runs, or
 of the time that has gone by, a list made ahead of the nested functions that share it, callers that all hold the lock, a
-call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), frameworks that run handlers one after
-another, a plain function that the event loop runs, which asks and writes all that is written: until it returns, nobody
-else comes in; one more line without the lock in a talk that holds nothing but words; talks that are taken out of a
-dict, where the turn that waits fails then. Of a history that all users have in common, only stale rewrites are reported
-here: that it is common is what cross-session-history (AGL103) reports.
+call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), what is written where a test found no lock
+(`if self.lock: with self.lock: ...`, `else:`), frameworks that run handlers one after another, a plain function that
+the event loop runs, which asks and writes all that is written: until it returns, nobody else comes in; one more line
+without the lock in a talk that holds nothing but words; talks that are taken out of a dict, where the turn that waits
+fails then. Of a history that all users have in common, only stale rewrites are reported here: that it is common is what
+cross-session-history (AGL103) reports.
 
 ## Known problems
 Of one file alone (standard input, an editor, flake8) nobody knows who calls it. An object of an imported class with an

@@ -23,6 +23,7 @@ from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 LOSING = frozenset({"rebind", "replace"})
 """Kinds of writes that put another list in place of the one there is."""
@@ -86,9 +87,22 @@ def _bare(races: Races, history: SharedHistory, guarded: list[HistoryWrite]) -> 
         return
     for function, writes in races.by_function(history.writes).items():
         bare = [w for w in writes if not races.held(w) and _does_harm(races, history, w)]
+        bare = [w for w in bare if not _is_where_no_lock_is(races, w, named)]
         if bare and not _partly_locked(races, function):
             other = next((w for w in named if w.function is not function), named[0])
             yield Bare(bare[0], other, _named(races.held(other))[0], holds_text_only(races.anatomy, history))
+
+
+def _is_where_no_lock_is(races: Races, write: HistoryWrite, named: list[HistoryWrite]) -> bool:
+    """`if self.lock: with self.lock: ...`, `else: self.talk.append(line)`: who gave no lock has one thread."""
+    around = [outer for outer in races.module.ancestors(write.node) if isinstance(outer, cst.If)]
+    asked = [
+        (branch, races.facts.slots.of(part))
+        for branch in around
+        for part in walk(branch.test)
+        if isinstance(part, (cst.Name, cst.Attribute))
+    ]
+    return any(lock in races.held(w) and races.module.inside(w.node, branch) for branch, lock in asked for w in named)
 
 
 def _does_harm(races: Races, history: SharedHistory, write: HistoryWrite) -> bool:
@@ -236,6 +250,8 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
     for start in here:
         for beside in _gone_on_to(races, history, start):
             yield start, beside
+        if races.is_grown_beside(history.slot, start):
+            yield start, None
     if here[0].kind == "thread" and _also_called_directly(races, here[0]):
         yield here[0], None
 

@@ -8,6 +8,9 @@ from typing import Any
 from lint_rules.syntax.below import walk
 from lint_rules.syntax.normal.names import Names, Nodes, Scope, assigned, in_each, mentions
 
+_NOT_PUT_OFF = (ast.Call, ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred)
+"""What does something, and so not later than it stands."""
+
 
 def normalize(scopes: list[Scope], nodes: Nodes) -> bool:
     return bool(nodes.get(ast.For)) and in_each(scopes, _in_scope)
@@ -22,7 +25,42 @@ def _in_scope(scope: Scope) -> bool:
                 continue
             if _is_zip(line.iter) or (place and _begins_list(block[place - 1])):
                 changed |= _beside(line, scope.names) or (place > 0 and _collects(block, place, scope.names))
+    scope.settle(changed)
+    for block in scope.blocks:
+        loops = [line for line in block if type(line) is ast.For and type(line.target) is ast.Tuple]
+        lists = {assigned(line): line for line in block} if loops else {}
+        for loop in loops:
+            changed |= _taken_apart(loop, block, lists, scope.names)
     return changed
+
+
+def _taken_apart(loop: ast.For, block: list[ast.stmt], lists: dict[str, ast.stmt], names: Names) -> bool:
+    """`for a, b in [(x.a, x.b) for x in xs]` becomes `for x in xs`, with `a = x.a` and `b = x.b` in it.
+
+    Also where the list has a name that is read there alone, if nobody looks at `xs` from there on.
+    """
+    made, target, line = loop.iter, loop.target, None
+    if type(made) is ast.Name and names.bound_once(made.id) and len(names.loaded[made.id]) == 1:
+        line = lists.get(made.id) if made.id not in names.captured else None
+        made = line.value if line is not None else made  # type: ignore[attr-defined]
+    if type(made) is not ast.ListComp or len(made.generators) != 1 or type(made.elt) is not ast.Tuple:
+        return False
+    clause, parts, places = made.generators[0], made.elt.elts, target.elts  # type: ignore[attr-defined]
+    if clause.ifs or clause.is_async or type(clause.target) is not ast.Name or len(parts) != len(places):
+        return False
+    if _is_used(clause, names, made) or any(isinstance(n, _NOT_PUT_OFF) for part in (made, target) for n in walk(part)):
+        return False
+    at = block.index(loop)
+    begun = block.index(line) + 1 if line is not None else at
+    later = [*block[begun:at], *loop.body, *loop.orelse]
+    over = {node.id for node in walk(clause.iter) if type(node) is ast.Name}
+    if begun > at or any(mentions(each, name) for each in later for name in over):
+        return False
+    binds = [ast.copy_location(ast.Assign([place], part), part) for place, part in zip(places, parts, strict=True)]
+    loop.target, loop.iter, loop.body[:0] = clause.target, clause.iter, binds
+    if line is not None:
+        block.remove(line)
+    return True
 
 
 def _collects(block: list[ast.stmt], place: int, names: Names) -> bool:
@@ -103,8 +141,8 @@ def _goes_over(part: Any, first: Any) -> bool:
     return ast.dump(clause.iter) == ast.dump(other.iter)
 
 
-def _is_used(clause: ast.comprehension, names: Names, call: ast.Call) -> bool:
-    """Whether the name of a clause is read outside the call."""
-    within = {id(node) for node in walk(call)}
+def _is_used(clause: ast.comprehension, names: Names, made: ast.expr) -> bool:
+    """Whether the name of a clause is read outside an expression."""
+    within = {id(node) for node in walk(made)}
     target: Any = clause.target
     return any(id(use) not in within for use in names.loaded[target.id])
