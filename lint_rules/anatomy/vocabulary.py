@@ -264,6 +264,8 @@ DECODERS = frozenset(
         "ast.literal_eval", "eval", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
     }
 )  # fmt: skip
+MATCHERS = frozenset({"findall", "finditer", "fullmatch", "match", "search"})
+"""Functions of `re` that look for a pattern in a text."""
 SERVER_CALL = "call_tool"
 SERVER_LIBRARIES = ("mcp", "fastmcp")
 """What runs a tool on a server of the Model Context Protocol, and its clients (Python SDK, FastMCP)."""

@@ -197,8 +197,14 @@ class Evidence(Signs):
 
     @cached_property
     def request(self) -> bool:
-        """A call that asks a model, by its name or by its keywords."""
-        return self._asks_by_keywords() or self._calls_endpoint() or self.goes_on_with_chat or self._runs_agent()
+        """A call that asks a model, by its name or by its keywords; or what makes an object that is asked."""
+        return (
+            self._asks_by_keywords()
+            or self._calls_endpoint()
+            or self.goes_on_with_chat
+            or self._runs_agent()
+            or (not self.keywords.isdisjoint(words.INSTRUCTIONS) and any(map(_is_told, self.nodes[ast.Call])))
+        )
 
     def _runs_agent(self) -> bool:
         """The agent of a library, which is imported here."""
@@ -265,6 +271,16 @@ def may_ask(name: str) -> bool:
     """Whether a function of this name asks a model, if it gets a history, or what it gives back is read as a reply."""
     plain = name.lstrip("_")
     return plain in words.ASKING or "completion" in name or plain.startswith(("call_llm", "ask_", "chat_"))
+
+
+def _is_told(made: ast.Call) -> bool:
+    """`Judge(system_prompt=..., temperature=0.1)`."""
+    told = items(made).keys()
+    return (
+        called_name(made)[:1].isupper()
+        and not told.isdisjoint(words.INSTRUCTIONS)
+        and not told.isdisjoint(words.OF_MODELS)
+    )
 
 
 def _is_part(base: ast.expr, name: str) -> bool:

@@ -20,7 +20,10 @@ _AGENT_WORDS = (
 )  # fmt: skip
 """One of them stands in every file in which `evidence` sees a message, a tool call, or a request to a model..."""
 _JSON_WORDS = (b"loads", b"eval(", b"from_json", b"decode", b"dumps")
-_TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments", b"findall", b"finditer")
+_TOOL_WORDS = (
+    b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments",
+    *(name.encode() for name in sorted(words.MATCHERS)),
+)  # fmt: skip
 """... or one of each of these, where JSON is parsed for a tool, or calls are picked out of a text ..."""
 _TOLD_OF = (b"description", b"parameters", b"**", *(b"@" + name.encode() for name in words.TOOL_DECORATORS), b".tool")
 _HEAD = re.compile(rb"\[0?:\s*[\w(]")

@@ -379,7 +379,7 @@ class Needs(Surroundings):
         """JSON that a model wrote is decoded, here or in what is called of another file, or has a default text."""
         if self._decodes() or ("get" in self.called and any(map(forms.has_default_text, self.nodes[ast.BoolOp]))):
             return True
-        return self.calls and self.decodes_elsewhere()
+        return (self.calls or self.asks) and self.decodes_elsewhere()
 
     def _decodes(self) -> bool:
         decoding = self._calls_of(words.DECODERS, _DECODERS)
@@ -391,7 +391,7 @@ class Needs(Surroundings):
 
     def _picks_pieces(self) -> bool:
         """Pieces are picked out of a text, and errors caught: another file may tell that a model wrote it."""
-        return self.catches() and not self.called.isdisjoint({"findall", "finditer"})
+        return self.catches() and not self.called.isdisjoint(words.MATCHERS)
 
     def _calls_of(self, full: Collection[str], parts: Collection[frozenset[str]]) -> list[ast.Call]:
         if not any(names <= self.names for names in parts):

@@ -456,7 +456,10 @@ _HANDS_ON = re.compile(
 _NOT_PLAIN = re.compile(rb"^[ \t]+(?:for|while|try|with|async|raise)\b", re.MULTILINE)
 _LONGEST = 1200
 """Bytes that a function may have which is looked into."""
-_DECODES = re.compile(rb"\b(?:%s)\(" % b"|".join(sorted(name.rpartition(".")[2].encode() for name in words.DECODERS)))
+_DECODES = re.compile(
+    rb"\b(?:%s)\("
+    % b"|".join(sorted(name.rpartition(".")[2].encode() for name in words.DECODERS | words.DECODING_METHODS))
+)
 _ANSWERS = re.compile(
     b"|".join(sorted(word.encode() for word in (*words.ANSWERED, *words.RESULT_TAGS, *words.RESPONSES)))
     + rb"""|["']tool["']"""  # a role

@@ -1,7 +1,7 @@
 """# single-repeat-stop (AGL305)
 
 ## What it does
-Reports a round loop that is left as soon as one round asks for the same as the round before.
+Reports a round loop that is left as soon as one round asks for the same as the round before, or as any earlier one.
 
 ## Why is this bad
 Asking again is often right: the tool failed, a job was not done yet, a page had not loaded. One repeat ends the run,
@@ -52,9 +52,10 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 The key of one round, made of tool calls, is compared for equality with one that is carried on from the round before or
-read from the history; the branch for a repeat ends with `break`, `return` or `raise`, and that leaves the loop of
-rounds. Helpers of the same file that return the comparison are followed. A count, a window of several rounds, and a
-repeat that is answered (`continue`, another result, a note to the model) are silent.
+read from the history, or looked for among those of all rounds before; the branch for a repeat ends with `break`,
+`return` or `raise`, and that leaves the loop of rounds. Helpers of the same file that return the comparison are
+followed. A count, a window of several rounds, and a repeat that is answered (`continue`, another result, a note to the
+model) are silent.
 
 ## Known problems
 A tool that must never be called twice may be a reason to stop; say so with `# noqa: AGL305`.
@@ -88,7 +89,8 @@ _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     told: set[cst.CSTNode] = set()
     for guard in anatomy.guards.all:
-        if guard.how != "equal" or not guard.carried or not outcomes.one_round(anatomy, guard):
+        of_one = guard.how == "among" or outcomes.one_round(anatomy, guard)
+        if guard.how == "counted" or not guard.carried or not of_one:
             continue
         for branch in outcomes.branches(anatomy, guard):
             stop = _stop(anatomy, branch)
@@ -99,8 +101,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 
 def _draft(anatomy: Anatomy, guard: Guard, stop: cst.CSTNode) -> Draft:
     how = {cst.Break: "`break`", cst.Return: "`return`", cst.Raise: "`raise`"}[type(stop)]
-    message = f"one repeat of the last calls ends the run by {how}: a retry after a failed tool is cut off"
-    return Draft(stop, message, _HELP, (Note(guard.node, "the round is compared with the one before"),))
+    which, before = ("an earlier call", "those") if guard.how == "among" else ("the last calls", "the one")
+    message = f"one repeat of {which} ends the run by {how}: a retry after a failed tool is cut off"
+    return Draft(stop, message, _HELP, (Note(guard.node, f"the round is compared with {before} before"),))
 
 
 def _stop(anatomy: Anatomy, branch: Branch) -> cst.CSTNode | None:

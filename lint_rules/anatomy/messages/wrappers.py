@@ -198,8 +198,12 @@ def _made_of(there: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpr
 
 
 def _makes_object(there: Anatomy, call: cst.Call) -> bool:
-    name = ex.dotted(call.func) or ""
-    return there.facts.slots.constructed(call) is not None or there.defined_elsewhere(name, "class") is not None
+    checked = (
+        ex.receiver(call) if ex.called_name(call) in words.VALIDATORS else None
+    )  # `Step.model_validate_json(text)`
+    name = ex.dotted(checked or call.func) or ""
+    cls = there.facts.slots.constructed(call) or there.facts.slots.validated(call)
+    return cls is not None or there.defined_elsewhere(name, "class") is not None
 
 
 def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:

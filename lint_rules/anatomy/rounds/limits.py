@@ -19,6 +19,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.bounds import COMPARES, OUTSIDE, Bounds, comparisons, sides_of
 from lint_rules.anatomy.rounds.exits import Exits, Loop
+from lint_rules.anatomy.rounds.rounds import counts_rounds
 from lint_rules.anatomy.rounds.slices import Slice
 from lint_rules.anatomy.rounds.waits import Waits
 from lint_rules.syntax import expressions as ex
@@ -283,14 +284,6 @@ class Limits:
                 if re.search(r"limit|budget|quota|deadline|timeout", name, re.IGNORECASE) and not _RATE.search(name):
                     return call
         return None
-
-
-def counts_rounds(iterable: cst.BaseExpression) -> bool:
-    """`range(n)`, `enumerate(range(n))`, `trange(n)`."""
-    if not isinstance(iterable, cst.Call) or not iterable.args:
-        return False
-    name = ex.called_name(iterable)
-    return name in {"range", "trange"} or (name in {"enumerate", "tqdm"} and counts_rounds(iterable.args[0].value))
 
 
 def _sets_only(call: cst.Call) -> bool:

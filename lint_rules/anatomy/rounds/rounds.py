@@ -23,6 +23,7 @@ from lint_rules.syntax.walk import walk
 _ANSWERS = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.REPLY, Kind.MODEL_TEXT})
 _MESSAGES = frozenset({Kind.MESSAGE, Kind.REPLY})
 _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT})
+_NOTING = frozenset({"append", "extend"})
 _TOOL_KINDS = (Kind.CALLS, Kind.CALL, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT)
 
 
@@ -103,11 +104,49 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
     if any(w.kind in GROWING and facts.module.inside(w.node, node.body)
            and not _made_within(w.slot, node, graph) for w in writes.by_function[function]):  # fmt: skip
         return True
+    if _is_asked_with_notes(node, function, graph, writes):
+        return True
     return isinstance(node, cst.While) and (
         any(_stores(call, node, graph, writes) or _goes_back(call, calls, node, graph, writes) for call in calls)
         or _comes_back_changed(node, function, graph)
         or _is_asked_until(node, function, graph)
     )
+
+
+def _is_asked_with_notes(node: cst.While | cst.For, function: Scope, graph: CallGraph, writes: Writes) -> bool:
+    """`notes.append(did(answer))` in a loop that asks with `notes`: what came of one round, the next one is told.
+
+    Not a loop over what is there before: `for page in pages`.
+    """
+    facts, module = graph.facts, graph.facts.module
+    if isinstance(node, cst.For) and (not counts_rounds(node.iter) or "len" in names_in(node.iter)):
+        return False
+    grown = [call for call in module.nodes_inside(node.body, function, cst.Call) if ex.called_name(call) in _NOTING]
+    notes = [(facts.slots.of(ex.receiver(call)), call) for call in grown if call.args]
+    asking = [call for call in graph.calls_within(node.body, function) if graph.asks(call)] if notes else []
+    lines = module.nodes_inside(node.body, function, cst.Assign) if asking else ()
+    flows = [
+        (_bound(line), {*walk(line.value)}, names_in(line.value)) for line in lines if isinstance(line, cst.Assign)
+    ]
+    made, told = set[str](), names_in(*(part for call in asking for part in _sent(call, graph, writes)))
+    for _ in flows:  # as many steps as there may be
+        made = made.union(*(to for to, parts, names in flows if names & made or not parts.isdisjoint(asking)))
+        told = told.union(*(names for to, _, names in flows if to & told))
+    return any(
+        slot is not None
+        and not _made_within(slot, node, graph)
+        and slot[-1] in told
+        and (names_in(call.args[-1].value) & made or not {*walk(call.args[-1].value)}.isdisjoint(asking))
+        for slot, call in notes
+    )
+
+
+def counts_rounds(iterable: cst.BaseExpression) -> bool:
+    """`range(n)`, `enumerate(range(n))`, `trange(n)`."""
+    if not isinstance(iterable, cst.Call) or not iterable.args:
+        return False
+    name = ex.called_name(iterable)
+    return name in {"range", "trange"} or (name in {"enumerate", "tqdm"} and counts_rounds(iterable.args[0].value))
 
 
 def _is_asked_until(node: cst.While, function: Scope, graph: CallGraph) -> bool:

@@ -17,6 +17,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
 _PAYLOADS = frozenset({"content", "text", "parts", "tool_calls"})
+_TAKING = frozenset({"pop", "popleft"})
 
 
 def come_from(facts: Known) -> frozenset[Slot]:
@@ -34,11 +35,18 @@ def origins(facts: Known, values: Iterable[cst.BaseExpression]) -> frozenset[Slo
             if slot is not None and slot not in found:
                 found.add(slot)
                 queue += [*facts.assigned(slot), *facts.gone_through(slot)]
-                queue += [value for value, _ in facts.unpacked(slot)]
+                queue += [part for whole, number in facts.unpacked(slot) for part in _unpacked(facts, whole, number)]
                 queue += [arg.value for call in facts.grown(slot) for arg in call.args]
                 queue += given_back(slot[1]) if slot[0] == "return" else facts.given(slot)
             queue += _made_of(part)
     return frozenset(found)
+
+
+def _unpacked(facts: Known, whole: cst.BaseExpression, number: int) -> list[cst.BaseExpression]:
+    """What `b` of `a, b = f()` comes from: that part of the tuples which a function of the file gives back."""
+    callee = facts.slots.callee(ex.inner(whole))
+    given = [ex.several(value) for value in given_back(callee)] if callee is not None else []
+    return [whole, *(parts[number] for parts in given if len(parts) > number)]
 
 
 def given_back(function: Scope) -> list[cst.BaseExpression]:
@@ -70,7 +78,12 @@ def _made_of(value: cst.BaseExpression) -> list[cst.BaseExpression]:
         return [value.value]
     if type(value) is cst.ListComp or type(value) is cst.GeneratorExp:
         return [value.for_in.iter]
+    base = ex.receiver(value)
+    if base is not None and type(value) is cst.Call and ex.called_name(value) in _TAKING:
+        return [base]
     if type(value) is cst.Call and ex.called_name(value) in words.TEXT_FUNCTIONS:
-        base = ex.receiver(value)
         return [*([base] if base is not None else []), *ex.positional(value)]
+    spread = [arg.value for arg in value.args if arg.star == "**"] if type(value) is cst.Call else []
+    if len(spread) == 1 and type(value) is cst.Call and ex.called_name(value)[:1].isupper():
+        return spread  # `Step(**json.loads(text))`
     return sources(value)

@@ -206,13 +206,13 @@ class Slots:
             if made is not None:
                 return made
         if type(node) is cst.Call:
-            made = self.constructed(node) or self._validated(node)
+            made = self.constructed(node) or self.validated(node)
             if made is not None:
                 return made
         slot = self.of(node) if self.classes else None
         return None if slot is None else self.classes.get(slot)
 
-    def _validated(self, call: cst.Call) -> Scope | None:
+    def validated(self, call: cst.Call) -> Scope | None:
         """The class of this file of which a library makes an object from data: `Talk.model_validate(data)`."""
         base = ex.receiver(call)
         return self._class_by_name(base) if type(base) is cst.Name and ex.called_name(call) in VALIDATORS else None

@@ -62,7 +62,7 @@ followed: to the handlers around the parse, and to those around the calls of the
 error that a handler raises again, also by its name, is what it was; one that it raises in its place is followed in the
 same way, by its class and the bases of that; one that leaves the file, or a function whose docstring says what it
 raises, is its callers' affair, and is reported in the round loop of another file that asks by such a function and
-catches nothing.
+catches nothing; so is one of a reply's text that such a function parses and gives back as a whole.
 A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
 these, and more than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where
 all that it makes goes into a list which no round reads. A parser of several attempts tells of it where it raises in the
@@ -76,6 +76,9 @@ the rounds are not in it, in those that import it and what these import; nor one
 callers name (`parse(text, default={})`).
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
+A model's text is a call where what is parsed says what is done: a name and arguments are read of it, in lists, in
+pairs and through functions of the file, too, it is the key of what is looked up and called, or a call is put together
+of its parts.
 In a model's text, which may come from another file, a piece in braces or fences may be a call or not, and a parse that
 fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`, a fence that has to say `json`),
 or goes with something else that the same match has given, is a call, if a tool's name and its arguments are read of it,

@@ -46,10 +46,32 @@ def _requests(facts: Facts) -> Iterator[cst.BaseExpression]:
             read.setdefault(slot, {}).setdefault(pair[1], pair[0])
             if pair[1] in _TOOL_KEYS and _selects(facts, node, facts.module.scope_of[node].function):
                 read[slot][""] = pair[0]
+    yield from _keys_of_tools(facts)
+    for parts in (ex.made_of(node) for node in facts.module.nodes_of(cst.Dict, cst.Call)):
+        tools, given = (_wholes(facts, parts, keys) for keys in (_TOOL_KEYS, _ARGUMENT_KEYS))
+        yield from (whole for slot, whole in tools.items() if slot in given)
     for keys in read.values():
         named = not _TOOL_KEYS.isdisjoint(keys) and ("" in keys or not _ARGUMENT_KEYS.isdisjoint(keys))
         if named or not facts.call_attributes.isdisjoint(keys):
             yield next(iter(keys.values()))
+
+
+def _wholes(facts: Facts, parts: dict[str, cst.BaseExpression], keys: frozenset[str]) -> dict[Slot, cst.BaseExpression]:
+    """What values under some keys are members of: `step` of `{"name": step.tool, "args": step.given or {}}`."""
+    told = (ex.member(part) for key in keys & parts.keys() for part in ex.alternatives(parts[key]))
+    return {slot: pair[0] for pair in told if pair is not None and (slot := facts.slots.of(pair[0])) is not None}
+
+
+def _keys_of_tools(facts: Facts) -> Iterator[cst.BaseExpression]:
+    """The keys by which functions are looked up that are called: `TABLE[step["do"]](...)`."""
+    for call in facts.module.nodes_of(cst.Call):
+        slot = facts.slots.of_name(call.func)
+        for picked in (call.func, *facts.assigned(slot)):
+            for part in map(ex.inner, ex.alternatives(picked)):
+                if isinstance(part, cst.Subscript) and (key := ex.index(part)) is not None:
+                    yield key
+                elif isinstance(part, cst.Call) and ex.called_name(part) in {"get", "getattr"}:
+                    yield from ex.positional(part)[ex.called_name(part) == "getattr" :][:1]
 
 
 def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:

@@ -73,10 +73,9 @@ def way_of_error(
 
     One that is raised in its place is followed like it; where it leaves the file, callers elsewhere are told.
     """
-    seen.add(function)
     loop = _loop_around(anatomy, node, function)
     way = way_inside(anatomy, node, function, loop, errors)
-    if loop is None and way.ended is not None and not any(_answers(anatomy, scope) for scope in seen):
+    if loop is None and way.ended is not None and not any(_answers(anatomy, scope) for scope in (*seen, function)):
         return Way(told=True)
     if way.is_over or way.ended is not None:
         return replace(way, meant=meant or way.meant)
@@ -84,6 +83,7 @@ def way_of_error(
         promised = _raises_by_contract(function)
         return Way(loop=None if promised else loop, told=promised, errors=way.errors, meant=meant or way.meant)
     meant = meant or way.meant
+    seen.add(function)  # one that is left from several places is left once
     sites = [site for site in anatomy.calls.sites[function] if site.caller not in seen]
     ways = [way_of_error(anatomy, site.node, site.caller, seen, way.errors, meant=meant) for site in sites]
     for wanted in ("loop", "handling", "ended", "told"):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import methods_elsewhere, run_elsewhere
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.ignored_json_error.error_ways import Way, way_inside, way_of_error
@@ -57,22 +57,40 @@ def foreign_parses(anatomy: Anatomy) -> Iterator[ForeignParse]:
 
 
 def raised_by_requests(anatomy: Anatomy) -> Iterator[ForeignParse]:
-    """What functions of other files that ask a model raise, in their own words, of what it wrote."""
-    for call in anatomy.facts.calls:
-        there, callee = run_elsewhere(anatomy, call, asking=True) or (None, None)
-        if there is None or callee is None:
-            continue
+    """What functions of other files that ask a model raise, in their own words, of what it wrote.
+
+    Or as nobody catches it, where they give it back as a whole: an object, of which this file reads the parts.
+    """
+    methods = {
+        call: [
+            anatomy.imported_function(ex.dotted(call.func) or "", asking=True),
+            *methods_elsewhere(anatomy, call, asking=True),
+        ]
+        for call in anatomy.facts.calls
+    }
+    for call, (there, callee) in (
+        (call, found) for call, runs in methods.items() for found in runs if found is not None
+    ):
         run = there.calls.reachable(callee)
         for function in there.module.functions:
             for parse in function.nodes_of(cst.Call) if function in run else ():
                 if there.facts.decoder(parse) is None or not parse.args:
                     continue
                 way = way_of_error(there, parse, function, {*there.module.functions} - run)
-                evidence = written_by_model(there, parse, function) if way.meant and way.told else None
+                evidence = written_by_model(there, parse, function)
+                if evidence is None and not way.is_over and way.ended is None and _gives_whole(there, parse):
+                    evidence = there.facts.kinds(parse.args[0].value).get(Kind.MODEL_TEXT)  # nobody catches it there
+                elif not (way.meant and way.told):
+                    evidence = None
                 if evidence is not None:
                     yield ForeignParse(
                         call, parse.args[0].value, evidence, there, callee, parse, function, way, asks=True
                     )
+
+
+def _gives_whole(there: Anatomy, parse: cst.Call) -> bool:
+    """`return Step.model_validate_json(reply.text)`."""
+    return isinstance(there.module.statement(parse), cst.Return)
 
 
 def _parses(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.provenance import is_of_package
@@ -54,7 +55,7 @@ def source_of(anatomy: Anatomy, slot: Slot) -> cst.BaseExpression | None:
     """What a local name was bound to: its assignment, or the iterable of the loop that binds it."""
     values = anatomy.facts.assigned(slot)
     if values:
-        return next(iter(ex.alternatives(values[0])))
+        return next(iter(ex.alternatives(next((v for v in values if not is_neutral(v)), values[0]))))
     for node in anatomy.module.nodes_of(cst.For, cst.CompFor):
         if slot[2] in ex.target_names(node.target):
             if slot[1] is anatomy.module.scope_binding(anatomy.module.scope_of[node.target], slot[2]):

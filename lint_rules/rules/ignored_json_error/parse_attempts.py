@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
@@ -26,7 +27,6 @@ _MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A
 _LABEL = re.compile(r"\[[A-Z_]{4,}\]")
 _SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
 """What letters in a pattern do not stand for themselves: classes, names of groups."""
-_MATCHERS = frozenset({"findall", "finditer", "fullmatch", "match", "search"})
 _MOST_STEPS = 12
 _OF_DICTS = frozenset({"get", "items", "keys", "values", "pop", "setdefault", "update"})
 
@@ -52,7 +52,8 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
         return False
     goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS}  # also `{"raw": text}`
     is_made = dispatch.makes_call_with(anatomy.facts, call, function)
-    if not (is_made if goes_on else handling.ending is Ending.DROPS):
+    whole = marked and handling.ending is Ending.NEUTRAL and handling.target is not None
+    if not (is_made or whole if goes_on else handling.ending is Ending.DROPS):
         return True
     return not (marked or is_made) or _is_told_later(anatomy, handling)
 
@@ -98,7 +99,7 @@ def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
 
 def _matches_given(anatomy: Anatomy, node: cst.CSTNode) -> bool:
     """`CALL.search(text)`, of a text that the function gets, as it is."""
-    if not isinstance(node, cst.Call) or ex.called_name(node) not in _MATCHERS:
+    if not isinstance(node, cst.Call) or ex.called_name(node) not in words.MATCHERS:
         return False
     slots = (anatomy.facts.slots.of_name(value) for value in ex.positional(node))
     return any(slot is not None and is_parameter(slot) for slot in slots)

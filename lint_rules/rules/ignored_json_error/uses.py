@@ -36,7 +36,8 @@ def flows_on(module: SourceModule, use: cst.Name, known: frozenset[str] = frozen
     for outer in module.ancestors(use):
         if isinstance(outer, cst.Call):
             if is_logging(outer) or (ex.called_name(outer) in _RENDERERS and ex.receiver(outer) is not use):
-                return False
+                if ex.dotted(outer.func) != "str" or use in ex.positional(outer):  # `str(args["path"])` is that path
+                    return False
             if ex.receiver(outer) is None or not module.inside(use, outer.func):
                 return not shown_only(module, outer)
         elif isinstance(outer, (cst.FormattedString, cst.ConcatenatedString)):
@@ -80,10 +81,17 @@ def is_tested(module: SourceModule, use: cst.Name, neutral: cst.BaseExpression) 
         elif isinstance(outer, cst.Call):
             if not (isinstance(outer.func, cst.Name) and outer.func.value in {"isinstance", "len"}):
                 return False
+            if outer.func.value == "isinstance" and isinstance(neutral, cst.Dict) and _asks_for_dict(outer):
+                return False
         elif not isinstance(outer, (cst.UnaryOperation, cst.BooleanOperation, cst.Arg, cst.ComparisonTarget)):
             return isinstance(outer, cst.Assert)
         here = outer
     return False
+
+
+def _asks_for_dict(test: cst.Call) -> bool:
+    """`isinstance(x, dict)`: what `{}` is as well."""
+    return len(test.args) == 2 and ex.dotted(test.args[1].value) == "dict"
 
 
 def _respells(choice: cst.IfExp) -> bool:

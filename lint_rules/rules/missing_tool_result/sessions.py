@@ -14,8 +14,8 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.calls.sessions import is_asked_in_session
 from lint_rules.anatomy.calls.told import ToldByReply
-from lint_rules.anatomy.rounds.limits import counts_rounds
 from lint_rules.anatomy.rounds.offers import may_call_tools
+from lint_rules.anatomy.rounds.rounds import counts_rounds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.open_ends import BROKEN, REFUSED

@@ -74,10 +74,7 @@ def _is_the_only_one(anatomy: Anatomy, made: cst.CSTNode) -> bool:
 
 
 def _by_name(anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> SharedId | None:
-    function = items.get("function")
-    named = items.get("name") or (
-        ex.made_of(function).get("name") if isinstance(function, (cst.Dict, cst.Call)) else None
-    )
+    named = _name(items)
     names = {ex.source(named)} if named is not None else set()
     for part in _ways(anatomy, value):
         only = _only_part(part)
@@ -86,6 +83,13 @@ def _by_name(anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.B
         if _is_name_of_call(anatomy, only) or (ex.source(only) in names and is_some_name(anatomy, only)):
             return SharedId(value, "name", only if named is None else named)
     return None
+
+
+def _name(items: dict[str, cst.BaseExpression]) -> cst.BaseExpression | None:
+    """The name in what a call is made of."""
+    function = items.get("function")
+    inside = ex.made_of(function) if isinstance(function, (cst.Dict, cst.Call)) else {}
+    return items.get("name") or inside.get("name")
 
 
 def _ways(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
@@ -122,10 +126,14 @@ def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:
     return value.args[0].value if made and isinstance(value, cst.Call) else value
 
 
-def _only_part(value: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The one value that a text is made of: of `f"call_{i}"` and `str(i)` it is `i`; names and members themselves."""
+def _only_part(value: cst.BaseExpression, beside: cst.BaseExpression | None = None) -> cst.BaseExpression | None:
+    """The one value that a text is made of: of `f"call_{i}"` and `str(i)` it is `i`; names and members themselves.
+
+    `beside`: what may stand in it as well.
+    """
     if isinstance(value, cst.FormattedString):
         parts = [part.expression for part in value.parts if isinstance(part, cst.FormattedStringExpression)]
+        parts = [part for part in parts if beside is None or ex.source(part) != ex.source(beside)]
         return parts[0] if len(parts) == 1 else None
     unwrapped = _unwrapped(value)
     return unwrapped if unwrapped is not value or ex.reads_place(value) else None
@@ -161,7 +169,8 @@ def _by_position(
     Whatever a call is made of, its position is no other than that of a call of the next reply; if results say it.
     """
     texts = [_unwrapped(value), *(part for part in _ways(anatomy, value) if isinstance(part, cst.FormattedString))]
-    positions = [only for part in texts if (only := _only_part(part)) is not None and only is not value]
+    parts = (_only_part(part, _name(items)) for part in texts)
+    positions = [only for only in parts if only is not None and only is not value]
     if not positions:
         return None
     slots = {anatomy.facts.slots.of(only) for only in positions if isinstance(only, cst.Name)}
@@ -181,7 +190,11 @@ def _by_position(
 def _pairs_results(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     """Whether a result says an id of the same words, or one that is read of a call where such calls are made."""
     same, maker = ex.source(value, 200), anatomy.module.scope_of[value].function
-    for said in (items[key] for _, items in anatomy.made for key in _RESULT_IDS & items.keys()):
+    stored = (each.message for function in anatomy.module.functions for each in anatomy.transcript.stored(function))
+    answers = [
+        said for message in stored if message is not None for said in message.answers if said in anatomy.module.parent
+    ]
+    for said in (*answers, *(items[key] for _, items in anatomy.made for key in _RESULT_IDS & items.keys())):
         pair, reader = ex.member(said), anatomy.module.scope_of[said].function
         is_read = pair is not None and pair[1] in IDS and anatomy.facts.is_kind(pair[0], Kind.CALL)
         if ex.source(said, 200) == same or (is_read and maker in {reader, *anatomy.calls.reachable(reader)}):
@@ -190,7 +203,10 @@ def _pairs_results(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 
 
 def _is_count_of_its_list(anatomy: Anatomy, node: cst.BaseExpression, made: cst.CSTNode) -> bool:
-    """`calls.append({"id": f"call_{len(calls)}", ...})`: how many calls a list has that is begun for each reply."""
+    """`calls.append({"id": f"call_{len(calls)}", ...})`: how many calls a list has that is begun for each reply.
+
+    In the function that puts them there, or around it, where that asks no model.
+    """
     arg = anatomy.module.parent[made]
     put = anatomy.module.parent[arg] if isinstance(arg, cst.Arg) else None
     base = ex.receiver(put) if isinstance(put, cst.Call) and ex.called_name(put) == "append" else None
@@ -198,7 +214,9 @@ def _is_count_of_its_list(anatomy: Anatomy, node: cst.BaseExpression, made: cst.
     slot = anatomy.facts.slots.of(base)
     if slot is None or counted is None or anatomy.facts.slots.of(counted) != slot:
         return False
-    return slot[:2] == ("var", anatomy.module.scope_of[made].function) and not is_parameter(slot)
+    own, maker = slot[1] if slot[0] == "var" else None, anatomy.module.scope_of[made].function
+    around = own is not None and own.kind == "function" and own is not maker and not anatomy.calls.reaches_llm(own)
+    return (own is maker or around) and not is_parameter(slot)
 
 
 def _makes_messages(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:

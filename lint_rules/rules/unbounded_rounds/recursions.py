@@ -15,8 +15,8 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.rounds.bounds import ORDER, comparisons
 from lint_rules.anatomy.rounds.exits import Exits
-from lint_rules.anatomy.rounds.limits import OFFERS, Cause, Limits, counts_rounds
-from lint_rules.anatomy.rounds.rounds import handles_calls
+from lint_rules.anatomy.rounds.limits import OFFERS, Cause, Limits
+from lint_rules.anatomy.rounds.rounds import counts_rounds, handles_calls
 from lint_rules.anatomy.rounds.waits import Waits
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
