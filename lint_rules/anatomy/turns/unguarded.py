@@ -25,7 +25,7 @@ from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
-_LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
+LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
 Reach = dict[Scope, bool]
 """The functions that run without lock or flag, and whether in a thread of their own."""
@@ -164,7 +164,7 @@ class Unguarded:
         if self.races.joins.follows_its_last(start):
             return False
         looped = any(
-            isinstance(outer, (*_LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
+            isinstance(outer, (*LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
             for outer in self.module.ancestors(start.node)
             if where.kind == "module" or self.module.inside(outer, where.node)
         )
