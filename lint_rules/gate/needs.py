@@ -49,7 +49,7 @@ _SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "lo
 _ONE_WORD = re.compile(r"(?:^|[|()\s]|\\b)([a-z]+)(?=$|[|()\s]|\\b)")
 """A word that is a text, or one branch of a pattern."""
 _LIMITS = ("max", "limit", "budget")
-_SIGNALS = frozenset({"set", "set_result", "put", "put_nowait"})
+_SIGNALS = frozenset({"set", "set_result", "put", "put_nowait", "task_done", "notify", "notify_all"})
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
 _TOLD_OF = words.SCHEMA_NAMES | {"description", "parameters", "tools"}
 _SCHEMAS = frozenset({"parameters", "input_schema", "inputSchema", "tools", "functions"})
@@ -548,7 +548,14 @@ class Needs(Surroundings):
         return any(map(forms.asks_for_member, (*(node.test for node in self.nodes[ast.If]), *picked)))
 
     def signals(self) -> bool:
-        return not self.called.isdisjoint(_SIGNALS) and self.asks
+        return self.asks and (not self.called.isdisjoint(_SIGNALS) or self._sets_what_is_compared())
+
+    def _sets_what_is_compared(self) -> bool:
+        """`job["status"] = "done"`, and `if job["status"] != "done"`."""
+        told = [node.value for node in self.nodes[ast.Assign] if type(node.targets[0]) is not ast.Name]
+        compared = [side for node in self.nodes[ast.Compare] for side in node.comparators] if told else []
+        said = ({node.value for node in side if type(node) is ast.Constant} for side in (told, compared))
+        return any(isinstance(value, str) for value in set.intersection(*said))
 
     def shortens_texts(self) -> bool:
         return self._shortens and (self.agent or self._tells_of_tools or self.agents_elsewhere())

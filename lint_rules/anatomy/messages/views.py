@@ -8,11 +8,14 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.copies import path_of
 from lint_rules.anatomy.values.kinds import Evidence, Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 
 _RENDERERS = frozenset({"dumps", "join", "deepcopy", "copy", "list", "tuple", "str", "sorted", "model_copy"})
+
+_NONE: cst.BaseExpression | None = None
 
 
 class Views:
@@ -63,14 +66,27 @@ class Views:
             inside = given[0]
             if isinstance(inside, (cst.GeneratorExp, cst.ListComp)):
                 return _bare(inside.for_in.iter)
-            return _bare(inside)
+            return self._growing(list(ex.dict_items(inside).values())) if ex.is_dict(inside) else _bare(inside)
         callee = self.facts.slots.callee(call)
         if callee is None or callee.name == "__init__":
             return None
         for slot, value in self.facts.slots.bindings(call, callee):
             if self.facts.is_kind(value, Kind.HISTORY) and path_of(value) and self.renews(callee, slot):
                 return value
-        return None
+        return self._viewed_by(callee)
+
+    @once(circular=_NONE)
+    def _viewed_by(self, callee: Scope) -> cst.BaseExpression | None:
+        """The attribute or global of which all that a function of this file gives back is a view."""
+        slots, given = self.facts.slots, list[cst.BaseExpression]()
+        for value in callee.returned:
+            slot = slots.of_name(value)
+            given += (self.facts.assigned(slot) if slot is not None and slot[1] is callee else []) or [value]
+        viewed = [self._copied(ex.inner(value)) for value in given]
+        places = {slots.of(each) if each is not None else None for each in viewed}
+        place = places.pop() if len(places) == 1 else None
+        root = root_object(place) if place is not None else ("",)
+        return viewed[0] if root[0] == "attr" or root[:2] == ("var", self.anatomy.module.top) else None
 
     def _growing(self, parts: list[cst.BaseExpression]) -> cst.BaseExpression | None:
         """Of the histories that a list is put together from, the one that is written anywhere, else the first."""

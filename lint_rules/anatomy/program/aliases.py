@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from itertools import islice
 
 import libcst as cst
 
@@ -16,11 +17,16 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.handed_along import handed_with
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
+from lint_rules.anatomy.vocabulary import TASKS, THREADS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.threads import IN_THREAD
 
 _DEEPEST = 4
+_NEAR = 5
+"""`convo` of `create_task(watch(convo))`, and of `Thread(target=watch, args=(convo,))`."""
+_BEGINS = frozenset({*THREADS, *TASKS, "gather"}) - IN_THREAD.keys()
 _FRESH = (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple, cst.BaseString, cst.BaseNumber)
 _CACHES = frozenset({"functools.cache", "functools.lru_cache"})
 _TRANSPARENT = frozenset({"staticmethod", "classmethod", "property", "cached_property"})
@@ -140,13 +146,22 @@ class Aliases:
 
     def _of_function(self, function: Scope) -> Slot | None:
         """The place that all a function gives back lives in; of one that is cached, the cache has it."""
-        cached = any(self.module.imports.resolve(_decorator_name(each)) in _CACHES for each in decorators(function))
-        if cached and function.owner is None:
+        if self._is_cached(function):
             place = ("var", self.module.top, function.name)
             return ("item", place) if parameters(function) else place
         if any(ex.dotted(decorator) not in _TRANSPARENT for decorator in decorators(function)):
             return None
         return self._one(function.returned, function)
+
+    def _is_cached(self, function: Scope) -> bool:
+        named = (self.module.imports.resolve(_decorator_name(each)) for each in decorators(function))
+        return function.owner is None and not _CACHES.isdisjoint(named)
+
+    def put_at(self, place: Slot) -> list[cst.BaseExpression]:
+        """What is assigned to a place anywhere in the file, and what a function gives whose cache it is."""
+        functions = self.module.functions if place[:2] == ("var", self.module.top) else ()
+        cached = (each for each in functions if each.name == place[2] and self._is_cached(each))
+        return [*self.facts.assigned(place), *(value for each in cached for value in each.returned)]
 
     def _of_parameter(self, slot: Slot) -> Slot | None:
         """The place that all hand over who call it, or begin it in a thread or a task, where all of them are seen."""
@@ -159,8 +174,25 @@ class Aliases:
             if along is None:
                 return None
             given.append((self.slots.bound(along, function), self.module.scope_of[reference].function))
-        places = {self._one([value], caller) for bound, caller in given for place, value in bound if place == slot}
+        found = [(value, caller) for bound, caller in given for place, value in bound if place == slot]
+        places = {self._one([value], caller) or self._begun_with(value, caller) for value, caller in found}
         return places.pop() if len(places) == 1 else None
+
+    def _begun_with(self, value: cst.BaseExpression, caller: Scope) -> Slot | None:
+        """The local that a value is, of which the caller has made what it holds, and hands it to what it begins.
+
+        That shares it with the caller, and with all to whom it is handed, as functions that are defined there do.
+        """
+        slot = self.slots.of_name(value)
+        if slot is None or slot[:2] != ("var", caller) or caller.kind != "function" or is_parameter(slot):
+            return None
+        made = self.facts.assigned(slot)
+        return slot if len(made) == 1 and self.is_new(made[0]) and self._is_handed_to_begun(slot) else None
+
+    @once(circular=False)
+    def _is_handed_to_begun(self, slot: Slot) -> bool:
+        outers = (outer for name in self.facts.names[slot] for outer in islice(self.module.ancestors(name), _NEAR))
+        return any(type(outer) is cst.Call and ex.called_name(outer) in _BEGINS for outer in outers)
 
     def _needed(self, slot: Slot) -> Slot | None:
         """The lasting place of what a framework hands to a parameter: what a function gives, `Depends(the_desk)`."""

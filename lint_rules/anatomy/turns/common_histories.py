@@ -321,7 +321,7 @@ class _Served:
 
     def _kept(self, slot: Slot, call: cst.Call) -> _Kept | None:
         """In which file, and where, `call` grows the conversation that the object in `slot` keeps."""
-        values = (ex.inner(value) for value in self.facts.assigned(slot))
+        values = map(ex.inner, self.anatomy.aliases.put_at(slot))
         kept = (_grown_by(self.anatomy, value, call) for value in values if isinstance(value, cst.Call))
         return next((found for found in kept if found is not None), None)
 
@@ -368,7 +368,8 @@ def _package(module: SourceModule, call: cst.Call) -> str:
 def _made_at(anatomy: Anatomy, root: Slot) -> cst.CSTNode | None:
     """The statement that makes what a global holds, a variable of the function that makes the app, or an attribute."""
     if not anatomy.facts.assigned(root):
-        return None
+        given = anatomy.aliases.put_at(root)
+        return anatomy.module.statement(given[0]) if given else None
     for node in anatomy.module.nodes_of(cst.Assign, cst.AnnAssign):
         function = anatomy.module.scope_of[node].function
         at_once = function is root[1] and function.kind != "class"

@@ -310,8 +310,11 @@ class Storage:
 
     def is_read(self, place: Place, within: Container[Scope] | None = None) -> bool:
         """Whether any function of the file, or one of some, loads what is written to a place."""
-        loads = (load for load in self._loads if load.place.may_be(place))
-        return any(within is None or self.module.scope_of[load.node].function in within for load in loads)
+        return any(within is None or self.module.scope_of[node].function in within for node in self.reads(place))
+
+    def reads(self, place: Place) -> list[cst.BaseExpression]:
+        """Where the file loads what is written to a place."""
+        return [load.node for load in self._loads if load.place.may_be(place)]
 
     def read_at(self, node: cst.CSTNode, function: Scope) -> Place | None:
         """The place outside of the program that an expression of a function reads by itself."""
@@ -610,7 +613,7 @@ class Storage:
 
     def is_history(self, node: cst.BaseExpression) -> bool:
         slot = self.facts.slots.of(node)
-        holders = {slot, self.facts.slots.classes.get(slot) if slot is not None else None} - {None}
+        holders = {slot, self.facts.slots.instance(node)} - {None}
         return self.anatomy.is_history(node) or not self._holders.isdisjoint(holders)
 
     def _keeps_whole(self, node: cst.BaseExpression) -> bool:

@@ -25,7 +25,7 @@ from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
-_LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
+LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
 Reach = dict[Scope, bool]
 """The functions that run without lock or flag, and whether in a thread of their own."""
@@ -166,7 +166,8 @@ class Unguarded:
         loops = [
             outer
             for outer in self.module.ancestors(start.node)
-            if isinstance(outer, (*_LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
+            if isinstance(outer, (*LOOPS, cst.CompFor))
+            and (where.kind == "module" or self.module.inside(outer, where.node))
         ]
         is_element = not self.module.inside(start.target, start.node)  # of what the innermost loop goes through
         looped = len(loops) > is_element

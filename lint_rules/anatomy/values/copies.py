@@ -8,15 +8,15 @@ the original's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
 
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Evidence, Kind
-from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import root_object
+from lint_rules.anatomy.values.known import PUTTING, sources
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameter_names
 from lint_rules.syntax.record import record
@@ -227,6 +227,16 @@ def taken_over(node: cst.CSTNode) -> Iterator[tuple[cst.Name, cst.BaseExpression
         yield into, iterated(value), node
 
 
+def put_away(node: cst.CSTNode | None) -> Iterator[tuple[cst.BaseExpression, cst.Name]]:
+    """(where to, what) of `self.talk.append(m)`, `seen[key] = m`, `self.last = m`."""
+    if type(node) is cst.Assign and type(node.value) is cst.Name:
+        yield from ((target, node.value) for target in ex.targets(node) if type(target) is not cst.Name)
+    call = node.value if type(node) is cst.Expr else None
+    base = ex.receiver(call) if type(call) is cst.Call and ex.called_name(call) in PUTTING else None
+    if type(call) is cst.Call and base is not None:
+        yield from ((base, arg.value) for arg in call.args if type(arg.value) is cst.Name)
+
+
 def _collecting(body: cst.CSTNode, name: str) -> Iterator[tuple[cst.Name, cst.Call]]:
     """The lists to which nothing else is appended than what a name stands for that is not bound again."""
     found: dict[str, list[tuple[cst.Name, cst.Call]]] = {}
@@ -253,17 +263,18 @@ def _unpacks(node: cst.Assign) -> bool:
 class Copies:
     """Evaluates what expressions of one function share with originals, given the state before them."""
 
-    def __init__(self, facts: Facts, function: Scope) -> None:
+    def __init__(self, facts: Facts, function: Scope, lasts: Callable[[Slot], bool] = lambda _: False) -> None:
+        """`lasts` tells of a slot whether it stands for what is there when the function has ended."""
         self.facts = facts
         self.function = function
+        self._lasts = lasts
         self._made: dict[cst.CSTNode, Copy] = {}
         self._taking: dict[cst.CSTNode, list[tuple[cst.Name, cst.BaseExpression, cst.CSTNode]]] = {}
 
     def may_make(self, node: cst.CSTNode) -> bool:
         """Whether a node of the function, a copy by its form, may copy messages that others see."""
         for source in self._sources(node):
-            kinds = self.facts.kinds(source)
-            if kinds and not kinds.keys().isdisjoint(_KINDS):
+            if self._evidence(node, source) is not None:
                 if type(node) is cst.Assign or self.is_kept(source, node):
                     return True
         return False
@@ -336,8 +347,7 @@ class Copies:
             deeper = max(fresh, first.copy.fresh - first.depth)
             known = Copy(node, first.copy.source, deeper, first.copy.evidence, self.function)
             return self._made.setdefault(node, known)
-        kinds = self.facts.kinds(source)
-        evidence = next((kinds[kind] for kind in _KINDS if kind in kinds), None)
+        evidence = self._evidence(node, source)
         shared = lookup(state, path_of(source))
         if evidence is None and shared is not None:
             evidence = shared.copy.evidence
@@ -346,6 +356,14 @@ class Copies:
         if shared is not None:
             fresh = max(fresh, shared.copy.fresh - shared.depth)
         return self._made.setdefault(node, Copy(node, source, fresh, evidence, self.function))
+
+    def _evidence(self, node: cst.CSTNode, source: cst.BaseExpression) -> Evidence | None:
+        """Why what is copied is a part of an agent's messages, or holds a history: that of the copy is known as one."""
+        kinds = self.facts.kinds(source)
+        found = next((kinds[kind] for kind in _KINDS if kind in kinds), None)
+        statement = self.facts.module.parent[node] if found is None else None
+        targets = ex.assigned(statement)
+        return next(filter(None, (self.facts.held_history(self.facts.slots.of(target)) for target in targets)), found)
 
     def _is_copy(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is a copy by its form."""
@@ -390,11 +408,19 @@ class Copies:
                     return {(): Ref(made, 0)} if made is not None else {}
         return {}
 
-    def is_used_as_list(self, name: str) -> bool:
-        """Whether a copied list goes anywhere (sent, returned, handed on), or is there only to loop over and count."""
+    def is_used_as_list(self, name: str, store: cst.CSTNode) -> bool:
+        """Whether a copied list goes anywhere (sent, returned, handed on), or is there only to loop over and count.
+
+        It goes where something is made of its elements, too, after the `store` into one of them.
+        """
         module = self.facts.module
         for node in self.function.named(name):
             parent = module.parent.get(node)
+            is_later = module.scope_of[store].function is self.function and module.before(store, node)
+            if isinstance(parent, cst.CompFor) and parent.iter is node and is_later:
+                parent = module.parent[module.parent[parent]]
+                if not isinstance(parent, cst.Arg):
+                    return True
             if isinstance(parent, cst.Arg):
                 call = module.parent.get(parent)
                 if isinstance(call, cst.Call) and ex.called_name(call) not in _LOOKERS:
@@ -471,7 +497,9 @@ class Copies:
             return given[0], 1, replaced
         if isinstance(node.func, cst.Name) and name in _LISTERS and len(given) == 1:
             listed = given[0] if self._is_copy(given[0]) else iterated(given[0])
-            named = path_of(listed) is not None and not self._is_run(listed)
+            slot = self.facts.slots.of(listed)
+            named = path_of(listed) is not None or (slot is not None and slot[0] == "return" and self._lasts(slot))
+            named = named and not self._is_run(listed)
             return (listed, 1, {}) if named or self._is_copy(listed) else None
         if (full == "dataclasses.replace" or name == "_replace") and (given or base is not None):
             source = given[0] if given else base
@@ -520,6 +548,8 @@ class Copies:
         if slot is None or depth > 4:
             inside = next((n for n in [ex.inner(source)] if isinstance(n, cst.Subscript)), None)
             return inside is not None and depth <= 4 and self.is_kept(inside.value, since, depth + 1, later)
+        if self._lasts(slot):
+            return True
         slot = root_object(slot)
         if slot[0] == "attr":
             return True
@@ -528,8 +558,10 @@ class Copies:
         scope, name = slot[1], slot[2]
         if scope is not self.function or name in parameter_names(scope):
             return True
-        held = any(self.is_kept(value, since, depth + 1, later) for value in self._bound_to(name))
-        return held or (later and self._read_after(name, since))
+        held = (
+            self.is_kept(value, since, depth + 1, later) for value in [*self._bound_to(name), *self._put_into(name)]
+        )
+        return any(held) or (later and self._read_after(name, since))
 
     def _bound_to(self, name: str) -> Iterator[cst.BaseExpression]:
         """What a local is bound to: assigned values that are names of something else, and what loops iterate over."""
@@ -550,10 +582,22 @@ class Copies:
                         if path_of(value) not in (None, (name,)):
                             yield value
 
+    def _put_into(self, name: str) -> Iterator[cst.BaseExpression]:
+        """What a local is put into, or made a part of."""
+        statements = self.function.nodes_of(cst.Assign, cst.Expr)
+        return (into for node in statements for into, value in put_away(node) if value.value == name)
+
     def _read_after(self, name: str, since: cst.CSTNode) -> bool:
+        """Whether a name is read further down, or in the next round of a loop that does not bind it."""
         module = self.facts.module
+        bound: list[cst.CSTNode] = []
+        for each in self.function.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.For):
+            assert isinstance(each, (cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.For))
+            bound += [each for target in ex.targets(each) if name in ex.target_names(target)]
+        rounds = [outer for outer in self.function.nodes_of(cst.While, cst.For) if module.inside(since, outer)]
+        again = [outer for outer in rounds if not any(module.inside(node, outer) for node in bound)]
         return any(
-            module.before(since, node)
+            (module.before(since, node) or any(module.inside(node, outer) for outer in again))
             and type(module.parent[node]) is not cst.AssignTarget
             and type(module.parent[node]) is not cst.Param
             and not module.inside(node, since)

@@ -202,12 +202,12 @@ class Facts(Flows):
             for part in ex.alternatives(node.value) if node.value is not None else ():
                 self._note(seen, ("return", self.module.scope_of[node].function), part)
         for call in self.module.nodes_of(cst.Call):
-            if not any(slots.instance(arg.value) for arg in call.args):
+            if not any(slots.instance(arg.value) or type(arg.value) is cst.Tuple for arg in call.args):
                 continue
-            callee = slots.callee(call)
-            for parameter, value in slots.bindings(call, callee) if callee is not None else ():
+            run, handed = slots.handed(call)
+            for parameter, value in handed:
                 self._note(seen, parameter, value)
-            if callee is None and ex.called_name(call) == "setdefault" and len(call.args) == 2:
+            if run is None and ex.called_name(call) == "setdefault" and len(call.args) == 2:
                 slot = slots.of(call)
                 if slot is not None:
                     self._note(seen, slot, call.args[1].value)

@@ -422,12 +422,12 @@ class Flows(Forms):
             found = llm_calls.recognise(node, self) or found
         if found is not None:
             self._llm_call(node, found)
-        callee = self.slots.callee(node)
-        if callee is not None:
-            for slot, value in (*self.slots.bindings(node, callee), *self.slots.spread(node, callee)):
-                self._learn_all(slot, self.kinds(value), value)
-                self._learn_items(slot, value)
-                self._learn_back(value, self.of(slot), f"is passed to `{callee.name}`", node)
+        callee, (run, handed) = self.slots.callee(node), self.slots.handed(node)
+        passed = f"is passed to `{run.name}`" if run is not None else ""
+        for slot, value in handed:
+            self._learn_all(slot, self.kinds(value), value)
+            self._learn_items(slot, value)
+            self._learn_back(value, self.of(slot), passed, node)
         if any(ex.text(arg.value) == "tool" for arg in node.args):
             self._answers(ex.keywords(node), node)
         base = ex.receiver(node)

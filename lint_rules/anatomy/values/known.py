@@ -26,7 +26,7 @@ TWO_WAY = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
 """Kinds that a use gives back to where the value came from: what can be changed in place."""
 
 _NOTHING: Kinds = {}
-_PUTTING = frozenset({"append", "add"})
+PUTTING = frozenset({"append", "add"})
 
 _COPIERS = frozenset({"list", "tuple", "sorted", "reversed", "deque", "copy", "deepcopy", "iter", "set", "cast"})
 _COPY_METHODS = frozenset({"copy", "model_copy", "__copy__", "__deepcopy__"})
@@ -94,6 +94,14 @@ class Known:
     def histories(self) -> list[tuple[Slot, Evidence]]:
         """Slots known to hold a message history."""
         return [(slot, kinds[Kind.HISTORY]) for slot, kinds in self._known.items() if Kind.HISTORY in kinds]
+
+    def held_history(self, slot: Slot | None) -> Evidence | None:
+        """Why a dict or object in a slot holds a history under some key; None if it is not known to."""
+        return self._held_histories.get(slot) if slot is not None else None
+
+    @cached_property
+    def _held_histories(self) -> dict[Slot, Evidence]:
+        return {slot[1]: evidence for slot, evidence in self.histories() if slot[0] == "member"}
 
     def all_known(self) -> dict[Slot, Kinds]:
         return self._known
@@ -190,7 +198,7 @@ class Known:
 
     def put(self, slot: Slot) -> list[cst.Call]:
         """The calls anywhere in the file that put one value into a list or set: `xs.append(v)`, `seen.add(v)`."""
-        return [call for call in self.grown(slot) if ex.called_name(call) in _PUTTING]
+        return [call for call in self.grown(slot) if ex.called_name(call) in PUTTING]
 
     def grown(self, slot: Slot) -> list[cst.Call]:
         """The same, with those that put several values there: `xs.extend(vs)`."""
@@ -206,7 +214,7 @@ class Known:
         found: dict[Slot, list[cst.Call]] = {}
         for node in self.module.nodes_of(cst.Call):
             base = ex.receiver(node)
-            if base is not None and ex.called_name(node) in {*_PUTTING, "extend"} and len(node.args) == 1:
+            if base is not None and ex.called_name(node) in {*PUTTING, "extend"} and len(node.args) == 1:
                 slot = self.slots.of(base)
                 if slot is not None:
                     found.setdefault(slot, []).append(node)

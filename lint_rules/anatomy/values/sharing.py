@@ -21,10 +21,12 @@ from lint_rules.anatomy.values.copies import (
     assign,
     below,
     forms_of_copies,
+    is_owned,
     iterated,
     join,
     lookup,
     path_of,
+    put_away,
     taken_over,
 )
 from lint_rules.anatomy.values.kinds import Kind
@@ -57,6 +59,7 @@ class Stores:
         self._flow = anatomy.flow
         self._calls = anatomy.calls
         self._writes = anatomy.writes
+        self._aliases = anatomy.aliases
         self._copies: dict[Scope, Copies] = {}
         self._returned: dict[Scope, Part] = {}
         self._editing: dict[Scope, bool] = {}
@@ -80,7 +83,7 @@ class Stores:
         self._on_purpose = True
         for store in self._run(function, {(name,): Ref(copy, 0)}, _DEEPEST):
             selected = (path_of(store.copy.source) or ("",))[0] == name and store.copy.function is function
-            if store.copy is copy or (selected and not self._matters(store.copy)):
+            if store.copy is copy or (selected and not self._matters(store.copy, store.node)):
                 yield store
         self._on_purpose = False
 
@@ -161,7 +164,7 @@ class Stores:
 
     def _of(self, function: Scope) -> Copies:
         if function not in self._copies:
-            self._copies[function] = Copies(self.facts, function)
+            self._copies[function] = Copies(self.facts, function, self._aliases.lasts)
         return self._copies[function]
 
     def _run(self, function: Scope, initial: State, depth: int) -> Iterator[SharedStore]:
@@ -182,6 +185,9 @@ class Stores:
 
     def _after(self, copies: Copies, point: Point, state: State) -> State:
         node = point.statement
+        for into, name in put_away(node):
+            if is_owned(state, (name.value,)) and copies.is_kept(into, name):
+                state = assign(state, (name.value,), {})
         if type(node) is cst.Assign:
             for target in node.targets:
                 state = self._bind(copies, target.target, node.value, state)
@@ -302,7 +308,7 @@ class Stores:
     def _at(self, point: Point, state: State) -> Iterator[SharedStore]:
         for container, node in stores_at(point):
             ref = lookup(state, path_of(container))
-            if ref is not None and ref.shared and (self._on_purpose or self._matters(ref.copy)):
+            if ref is not None and ref.shared and (self._on_purpose or self._matters(ref.copy, node)):
                 yield SharedStore(node, container, ref.copy)
 
     def _handed_on(self, copies: Copies, point: Point, state: State, depth: int) -> Iterator[SharedStore]:
@@ -323,7 +329,7 @@ class Stores:
                     self._entered.add(key)
                     yield from self._run(callee, {(slot[2], *path): each for path, each in part.items()}, depth + 1)
 
-    def _matters(self, copy: Copy) -> bool:
+    def _matters(self, copy: Copy, store: cst.CSTNode) -> bool:
         """Not a selection of messages to edit: a copied list that is only looped over changes them on purpose."""
         if Kind.HISTORY not in self.facts.kinds(copy.source) or copy.fresh == 0:
             return True
@@ -340,7 +346,9 @@ class Stores:
         copies = self._of(copy.function)
         if self._replaces_original(names, copy):
             return False
-        return not names or any(copies.is_used_as_list(name) or self._moves_elements(name, copy) for name in names)
+        return not names or any(
+            copies.is_used_as_list(name, store) or self._moves_elements(name, copy) for name in names
+        )
 
     def _replaces_original(self, names: list[str], copy: Copy) -> bool:
         """`kept = [m for m in self.h]` ... `self.h = kept`: the copy takes the original's place, or for all callers."""

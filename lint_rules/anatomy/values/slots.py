@@ -19,6 +19,7 @@ from typing import Any
 
 import libcst as cst
 
+from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.vocabulary import VALIDATORS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, is_property, parameters
@@ -317,6 +318,15 @@ class Slots:
         spread = [arg.value for arg in args if arg.star == "**"] if rest is not None else []
         yield from ((self.parameter(callee, rest), value) for value in spread if rest is not None)
         yield from self.bound([(_keyword(arg), arg.value) for arg in args if not arg.star], callee)
+
+    def handed(self, call: cst.Call) -> tuple[Scope | None, list[tuple[Slot, cst.BaseExpression]]]:
+        """The function of this file that a call runs, or begins in a thread or a task, with what lands in its slots."""
+        callee = self.callee(call)
+        if callee is not None:
+            return callee, [*self.bindings(call, callee), *self.spread(call, callee)]
+        along = handed_along(call)
+        begun = self.function(along[0]) if along is not None else None
+        return begun, [*self.bound(along[1], begun)] if along is not None and begun is not None else []
 
     def spread(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
         """Which arguments land in `*more` of `callee`: each in its elements, and as all of it what is spread there."""

@@ -40,7 +40,8 @@ The parameter is known as a history or message by its type or its use (sent to a
 followed through the function: names bound to it or to its elements, loops, slices, one message that is picked out
 (`next(...)`, `max(...)`, a function of the file that gives one back); a copy, or a new binding, ends it. Reported is a
 store into content, role, calls or parts of a message; messages that are removed or put in before the rest; and a fixed
-instruction that is appended where the function asks the model once. Functions that return nothing and ask nobody are
+instruction that is appended where the function asks the model once. Messages that are removed or put in count where the
+function asks, streams, or gives a request with the very list in it. Functions that return nothing and ask nobody are
 there to edit. Silent is: a list that is cut back to the length that was taken of it before; a name like `add_...`,
 `trim_...`, `set_...`, `apply_...`; a docstring that says "in place", "modifies", "appends to"; a function that returns
 or yields the very list or message it got (a message only where no caller is seen to pass one that others hold); a
@@ -187,9 +188,12 @@ def _undoes(anatomy: Anatomy, node: cst.Del) -> bool:
 
 
 def _goes_on(anatomy: Anatomy, given: Given) -> bool:
-    """Whether the function asks a model, or streams what one says: it takes nothing out for its caller."""
-    streams = any(isinstance(node, cst.Yield) for node in given.function.nodes)
-    return streams or anatomy.calls.reaches_llm(given.function)
+    """Whether the function asks a model, streams what one says, or gives a request: it takes nothing out for others."""
+    if anatomy.calls.reaches_llm(given.function) or given.function.is_generator:
+        return True
+    slots, name = anatomy.facts.slots, given.param.name
+    held = (part for value in given.function.returned for part in ex.dict_items(value).values())
+    return any(slots.of(part) == slots.of(name) for part in held)
 
 
 def _changes_message(given: Given, store: SharedStore) -> bool:

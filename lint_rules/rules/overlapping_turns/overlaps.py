@@ -17,7 +17,7 @@ from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
 from lint_rules.anatomy.turns.store_guards import guards
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
-from lint_rules.anatomy.turns.unguarded import Reach
+from lint_rules.anatomy.turns.unguarded import LOOPS, Reach
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, name_of, parameters
@@ -195,11 +195,24 @@ class Overlaps:
         slot = root_object(turn.slot)
         if turn.outside or slot[0] != "var" or slot[1].kind == "module":
             return True
+        if start.kind in {"thread", "task"} and self._makes_for_each(slot, start):
+            return False
         if self.anatomy.aliases.is_lasting(turn.slot, slot[1] if slot[1] in reach else start.function):
             return True
         if slot[2] not in {p.name.value for p in parameters(slot[1])}:
             return start.function is not slot[1] and slot[1] not in reach
         return self._given_the_same(slot, start, reach, 0)
+
+    def _makes_for_each(self, slot: Slot, start: Start) -> bool:
+        """Whether the function that starts something makes a local anew for each start."""
+        if slot[1] is not self.module.scope_of[start.node].function or self._is_parameter(slot):
+            return False
+        loops = [outer for outer in self.module.ancestors(start.node) if isinstance(outer, LOOPS)]
+        made = self.facts.assigned(slot)
+        return not any(
+            self.module.inside(loop, slot[1].node) and not any(self.module.inside(value, loop) for value in made)
+            for loop in loops
+        )
 
     def _given_the_same(self, parameter: Slot, start: Start, reach: Reach, depth: int) -> bool:
         function = parameter[1]
@@ -287,7 +300,7 @@ class Overlaps:
     def _calls_after(self, begun: cst.Call, function: Scope) -> Iterator[CallSite]:
         """The unguarded calls of functions of this file that may follow a call in the same function."""
         for site in self.graph.calls[function]:
-            if site.node is not begun and not self.unguarded.is_guarded(site.node, function):
+            if not self.module.inside(site.node, begun) and not self.unguarded.is_guarded(site.node, function):
                 if self.anatomy.leads(function, [begun], [site.node]):
                     yield site
 

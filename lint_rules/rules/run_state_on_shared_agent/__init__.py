@@ -61,12 +61,12 @@ counts in a coroutine that asks a model between them, or in a function that seve
 object that the function has not made; what threads do so to a history is AGL101. An attribute that is set from a
 parameter counts where several runs on one object are seen: request and bot handlers, or tasks and threads that are
 started again and again; and where it is read after an `await`: from a parameter, or from what is made of one, also by a
-model; itself, by a helper, by a tool, or by a function that was handed to what is waited for. So does a global that a
-function sets so, and reads, or has read, after it.
+model, or it is a history that the run begins anew; itself, by a helper, by a tool, or by a function that was handed to
+what is waited for. So does a global that a function sets so, and reads, or has read, after it.
 
-Silent: under a lock; on objects made for the run; context variables; values that are passed on as arguments; flags
-and counters; what is made of what was there before (`self.guests = [g for g in self.guests if g != who]`), or put
-beside it.
+Silent: under a lock, but for one of each key (`locks[room]`) where one object serves all keys; on objects made for the
+run; context variables; values that are passed on as arguments; flags and counters; what is made of what was there
+before (`self.guests = [g for g in self.guests if g != who]`), or put beside it.
 
 ## Known problems
 Whether two runs of one agent object ever overlap is decided by who calls it: for tools and for save and restore, a
@@ -116,6 +116,6 @@ def _message(found: RunState) -> str:
         )
     shared = " on this object" if "." in found.name else ""
     return (
-        f"`{run}` stores what it was given, or made of it, in `{found.name}`, which all runs{shared} share:"
+        f"`{run}` stores what is this run's own in `{found.name}`, which all runs{shared} share:"
         " after the wait it may be another run's"
     )

@@ -22,9 +22,10 @@ from lint_rules.anatomy.turns.races import run_apart
 from lint_rules.anatomy.turns.reply_places import bound_values
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.anatomy.values.slots import Slot, describe, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
@@ -98,7 +99,21 @@ class RunStates:
         return self._asking[function]
 
     def _held(self, node: cst.CSTNode, function: Scope) -> bool:
-        return bool(self.races.locks.held(node, function))
+        """Whether a lock keeps other runs away: one for all, or that of a key, where the object is that key's, too."""
+        locks = self.races.locks.held(node, function)
+        return not all(map(_is_of_many, locks)) or (bool(locks) and not self._is_for_all_keys(function))
+
+    @once(circular=True)
+    def _is_for_all_keys(self, function: Scope) -> bool:
+        """Whether the object of a method is one for all who call it."""
+        bases = [(ex.receiver(site.node), site.caller) for site in self.anatomy.calls.sites[function]]
+        return function.owner is not None and bool(bases) and all(self._is_one(*base) for base in bases)
+
+    def _is_one(self, base: cst.BaseExpression | None, caller: Scope) -> bool:
+        if isinstance(base, cst.Name) and base.value == self.module.self_name(caller):
+            return self._is_for_all_keys(caller)
+        place = self.anatomy.aliases.lasting_at(base, caller)
+        return place is not None and not _is_of_many(place)
 
     # -- saved, changed, put back -----------------------------------------------------------------------------
 
@@ -342,8 +357,11 @@ class RunStates:
     def _is_of_run(self, node: cst.Assign | cst.AnnAssign, slot: Slot, function: Scope) -> bool:
         """Whether what an assignment stores is the run's own: given to it, and not made of what all have stored."""
         parts = [part for value in put_there(self.anatomy, node.value) for part in ex.alternatives(value)]
+        begins = Kind.HISTORY in self.facts.of(slot) and self.anatomy.calls.reaches_llm(function)
+        begins = begins and not any(passed(self.module, node, function.node))
         return any(
-            self._is_given(part, function) and not any(self._reads(inner, slot) for inner in walk(part))
+            (self._is_given(part, function) or (begins and isinstance(part, cst.List)))
+            and not any(self._reads(inner, slot) for inner in walk(part))
             for part in parts
         )
 
@@ -451,6 +469,11 @@ class RunStates:
 
     def _writes(self, node: cst.CSTNode, slot: Slot) -> bool:
         return isinstance(node, (cst.Assign, cst.AnnAssign)) and slot in map(self.facts.slots.of, ex.targets(node))
+
+
+def _is_of_many(slot: Slot) -> bool:
+    """Whether a place is one of several that a dict or list holds: `locks[key]`."""
+    return any(part[0] == "item" for part in whole_of(slot))
 
 
 def _rooted_in(node: cst.BaseExpression, own: str | None) -> bool:

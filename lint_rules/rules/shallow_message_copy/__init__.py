@@ -35,11 +35,13 @@ def shorten(message):
 A copy of something known to be a message, a history or tool calls (also a parameter that is called messages, annotated
 as a list of dicts, and whose elements have a `content`) is followed through the function's control flow, through loop
 variables, keys, unpacking and helpers of the same file; one that `__init__` makes of what a caller still holds, also
-where another method alone goes on with it. A store counts when it reaches deeper than the copy is new, and somebody
-else (a caller, an object, later code) still holds the original. Replacing a top-level key of a copied message is
-harmless and silent, and so is a nested part that was replaced by a new object first, and an attribute of a message
-object that no request is made of (`message.step = 3`). Silent, too, is a copy that takes the original's place
-(`self.history = kept`), also where all callers put it there, or have made what they hand over for the call.
+where another method alone goes on with it. So is a copy of a dict that holds a history under a key. A store counts when
+it reaches deeper than the copy is new, and somebody else (a caller, an object, later code, the list it was put into,
+what a function keeps that gives it) still holds the original. A list of messages that is picked out to be edited, and
+then only counted, is no copy. Replacing a top-level key of a copied message is harmless and silent, and so is a nested
+part that was replaced by a new object first, and an attribute of a message object that no request is made of
+(`message.step = 3`). Silent, too, is a copy that takes the original's place (`self.history = kept`), also where all
+callers put it there, or have made what they hand over for the call.
 
 ## Known problems
 What functions of other files do with a copy is not seen.

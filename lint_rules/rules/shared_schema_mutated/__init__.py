@@ -44,14 +44,15 @@ name or docstring says that it edits (`set_...`, `add_...`, "in place") is silen
 made.
 
 Of a list of tools that a request offers, and of what a request is made of (`body.update(COMMON)`, `{**self.options,
-"messages": messages}`), an edit counts that stays in a part which an attribute or a global keeps. Silent is what each
+"messages": messages}`), an edit counts that stays in a part which an attribute or a global keeps; also in a function of
+the file that hands these over, or gives them. Silent is what each
 request sets anew, what is put there only where a test has looked for it, and what an object learns: into a list of its
 own, or into what it keeps, only the same constant that is put there again and again counts.
 
 ## Known problems
 Schemas that a method returns (`tool.get_schema()`) are taken for new ones, tools that one without arguments returns
 (`registry.all()`) for those that its object keeps. A function of another file that edits the schema it gets is not
-seen, and options that a caller hands over are not followed.
+seen, and options that another file hands over are not followed.
 
 ## Fix safety
 There is no fix: where the copy belongs, and how deep it has to be, depends on the edit.

@@ -22,11 +22,22 @@ _SCHEMAS = ("parameters", "input_schema", "inputSchema")
 def offered(facts: Facts) -> dict[tuple[Scope, Slot], What]:
     """What places are that functions put into tools' definitions and requests, or send; of calls and messages none."""
     found: dict[tuple[Scope, Slot], What] = {}
-    for value, what in _all(facts):
+    queue = list(_all(facts))
+    for value, what in queue:
         slot = facts.slots.of(value)
-        if slot is not None and not facts.kinds(value):
-            found.setdefault((facts.module.scope_of[value].function, slot), what)
+        place = (facts.module.scope_of[value].function, slot)
+        if slot is not None and place not in found and not facts.kinds(value):
+            found[place] = what  # type: ignore[index]
+            queue += ((each, what) for each in _handed_from(facts, value, slot))
     return found
+
+
+def _handed_from(facts: Facts, value: cst.BaseExpression, slot: Slot) -> Iterator[cst.BaseExpression]:
+    """What callers hand to a parameter, and functions of the file give: there it is offered, too."""
+    yield from facts.given(slot)
+    for made in (value, *facts.assigned(slot)) if slot[0] in {"var", "return"} else ():
+        callee = facts.slots.callee(made)
+        yield from callee.returned if callee is not None else ()
 
 
 def _all(facts: Facts) -> Iterator[tuple[cst.BaseExpression, What]]:
@@ -35,8 +46,14 @@ def _all(facts: Facts) -> Iterator[tuple[cst.BaseExpression, What]]:
     for call in facts.module.nodes_of(cst.Call):
         yield from _within(ex.keywords(call))
     for call, request in facts.calls.items():
-        yield from ((value, "tools") for key, value in {**ex.keywords(call), **request.body}.items() if key in _TOOLS)
+        for key, value in {**ex.keywords(call), **request.body}.items():
+            if key in _TOOLS:
+                yield value, "tools"
+                one_by_one = value.elements if isinstance(value, cst.List) else ()
+                yield from ((each.value, "schema") for each in one_by_one if isinstance(each, cst.Element))
         yield from ((arg.value, "request") for arg in call.args if arg.star == "**")
+        bodies = (arg.value for arg in call.args if ex.is_dict(arg.value))
+        yield from ((part, "request") for body in bodies for key, part in ex.dict_parts(body) if key is None)
     for made in facts.module.nodes_of(cst.Assign):
         if words.is_body(ex.dict_items(made.value)):
             yield from ((target.target, "request") for target in made.targets)

@@ -59,11 +59,18 @@ class SchemaStores(Stores):
         """Whether it is a schema that is edited, or what is offered gets other by it from request to request."""
         what = self.what(store)
         if what in {None, "schema"}:
-            return what is not None or is_schema(store.copy.source)
+            return what is not None or is_schema(store.copy.source) or self._becomes_offered(store)
         here = self.facts.module.scope_of[store.node].function
         owned = store.copy.fresh == 0 and _starts_with(store.copy.source, self.facts.module.self_name(here))
         lasts = self._adds_the_same(store.node) if owned else True  # an object may keep what it learns
         return lasts and not self.facts.kinds(store.target) and self._stays(store)
+
+    def _becomes_offered(self, store: SharedStore) -> bool:
+        """Whether a schema is edited in a copy of tools that is offered."""
+        targets = ex.assigned(self.facts.module.parent[store.copy.node])
+        return self._whole(store.target) is not None and any(
+            self._what(target) in {"schema", "tools"} for target in targets
+        )
 
     def _stays(self, store: SharedStore) -> bool:
         """Whether an edit outlasts its request: not so what each request sets anew, nor what is tested for before."""
@@ -97,7 +104,7 @@ class SchemaStores(Stores):
             self._of_schemas[function] = _SchemaCopies(self.facts, function, function in self._offering)
         return self._of_schemas[function]
 
-    def _matters(self, copy: Copy) -> bool:
+    def _matters(self, copy: Copy, store: cst.CSTNode) -> bool:
         return True
 
     def _direct(self, function: Scope) -> Iterator[SharedStore]:

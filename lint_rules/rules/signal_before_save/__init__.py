@@ -1,8 +1,8 @@
 """# signal-before-save (AGL614)
 
 ## What it does
-Reports a turn that says it is done (an event is set, a future gets its result, the end mark is put into a queue)
-before its reply is stored in the history.
+Reports a turn that says it is done (an event is set, a condition notified, a future gets its result, the end mark is
+put into a queue, its entry is marked as done) before its reply is stored in the history.
 
 ## Why is this bad
 Whoever waited for the signal goes on at once: it sends the next message, or reads the history to show or store it. The
@@ -55,9 +55,14 @@ the first store of the reply: a write to a history that outlives the function, o
 its text or the history and says by its name that it stores. In a coroutine something must be awaited between, as
 nobody else runs before; the awaited store itself will do.
 
+A place outside of the program counts, too, where the history is written as a whole (a file, a key, a row), if who waits
+for the signal reads it afterwards, or a handler does; behind `task_done`, for which a `join` waits, whoever reads it.
+So does a status that is set to a text with which a handler compares it before it reads the place. Who is notified by a
+condition goes on when its block has ended: a store within that block is in time.
+
 ## Known problems
-Signals of other kinds (messages to a web page, callbacks, status fields) are not known: their readers often run in the
-same task. Code behind a `yield` is the business of AGL606.
+Signals of other kinds (messages to a web page, callbacks, flags) are not known: their readers often run in the same
+task. Rows that are added are not seen. Code behind a `yield` is the business of AGL606.
 
 ## Fix safety
 There is no fix: moving the signal may need a `finally`, lest nobody hears of a turn that failed.
@@ -70,6 +75,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.signal_before_save.signals import early_signals
@@ -80,8 +87,11 @@ _HELP = "store the reply first, then give the signal; in a `finally`, if it must
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for signal in early_signals(anatomy):
+        node = signal.node
+        parts = [node] if isinstance(node, cst.Call) else [*ex.targets(node), node.value]
+        told = " = ".join(ex.source(part, 50) for part in parts)
         message = (
-            f"`{ex.source(signal.node, 50)}` says that the turn is done before its reply is stored:"
+            f"`{told}` says that the turn is done before its reply is stored:"
             " who waits for it may go on with a history that lacks the reply"
         )
-        yield Draft(signal.node, message, _HELP, (Note(signal.stored, "the reply is stored only here"),))
+        yield Draft(node, message, _HELP, (Note(signal.stored, "the reply is stored only here"),))

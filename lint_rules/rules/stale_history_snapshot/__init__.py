@@ -42,11 +42,12 @@ def run(client, history, tools, execute):
 ```
 
 ## How it decides
-Three facts make the finding: the value is made of a known history, the loop sends it and never binds, grows or
-changes it, and the history grows in the loop. Where the loop stands in a function that gets the snapshot as an
-argument, the pair decides: the same function is right for a caller that passes the live list. The growth may come
-back through a callback or a method of the same object. Functions of imported files of the same project are read, too.
-Loops over items (each with a request of its own) and retries are no rounds.
+Three facts make the finding: the value is made of a known history, the loop sends it and never binds, grows or changes
+it, and the history grows in the loop. Where the loop stands in a function that gets the snapshot as an argument, the
+pair decides: the same function is right for a caller that passes the live list. The growth may come back through a
+callback, a method of the same object, or the list itself, where the function gets both. What a function of the file
+gives is a copy if all that it gives is one of an attribute, or of what it was handed. Functions of imported files of
+the same project are read, too. Loops over items (each with a request of its own) and retries are no rounds.
 
 ## Known problems
 A view that a function of another package makes may be the live list: such views are not reported.

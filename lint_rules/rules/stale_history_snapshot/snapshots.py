@@ -217,8 +217,11 @@ class _Finder:
         made: tuple[Slot, Evidence, cst.BaseExpression],
         given: dict[Parameter, cst.BaseExpression],
     ) -> Stale | None:
-        if self.facts.slots.callee(call) is None and not any(self._feeds(each, made[0]) for each in given.values()):
-            return None  # nothing but a callback lets a function of another file add to a history of this one
+        slots = self.facts.slots
+        if slots.callee(call) is None and not any(
+            slots.of(each) == made[0] or self._feeds(each, made[0]) for each in given.values()
+        ):
+            return None  # a function of another file adds only to a history of this one that it gets, or by a callback
         found = resolved(self.anatomy, call)  # may cost the analysis of a file
         if found is None:
             return None
@@ -247,15 +250,19 @@ class _Finder:
         slot: Slot,
         given: dict[Parameter, cst.BaseExpression],
     ) -> cst.CSTNode | None:
-        """Where the original grows while the callee's loop runs: by its own object, or through a callback."""
+        """Where the original grows while the callee's loop runs: by its own object, as it is, or through a callback."""
+        there = _Finder(where, callee)
         if where is self.anatomy:
-            grown = _Finder(self.anatomy, callee)._grows_in(loop, slot)
+            grown = there._grows_in(loop, slot)
             if grown is not None:
                 return grown
         for parameter, value in given.items():
             path = parameter_path(callee, parameter)
             if path is not None and self._feeds(value, slot) and _calls_in(where, callee, loop, path):
                 return value
+            if path is not None and path[1:] == () and self.facts.slots.of(value) == slot:
+                if there._grows_in(loop, where.facts.slots.parameter(callee, path[0])) is not None:
+                    return value
         return None
 
     def _feeds(self, callback: cst.BaseExpression, slot: Slot) -> bool:

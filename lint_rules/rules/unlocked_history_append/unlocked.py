@@ -257,11 +257,11 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
 
 
 def _gone_on_to(races: Races, history: SharedHistory, start: Start) -> Iterator[Start]:
-    """What runs and writes behind a thread or task that nobody waits for: where it is begun, and in who calls that.
+    """What runs and writes before a thread or task is waited for: where it is begun, and else in who calls that.
 
     Who puts only results there is a part of the turn that has begun it.
     """
-    if start.caller is not None or start.kind not in {"thread", "task"} or races.joins.is_joined(start):
+    if start.caller is not None or start.kind not in {"thread", "task"}:
         return
     run = races.graph.may_run(start.function)
     put = [one for w in history.writes if w.function in run for one in races.anatomy.transcript.at(w.node)]
@@ -272,19 +272,28 @@ def _gone_on_to(races: Races, history: SharedHistory, start: Start) -> Iterator[
     for starter, begun in queue:
         if starter.kind == "class":
             continue
-        flow, here = races.anatomy.flow(starter), races.anatomy.points(starter, [begun])
         own = (write.node for write in history.writes if write.function is starter is not start.function)
-        behind = (node for node in own if flow.reaches(here, races.anatomy.points(starter, [node]), exceptions=False))
+        behind = (node for node in own if _goes_on(races, start, starter, begun, node))
         yield from (Start(starter, node, start.kind, many=False) for node in behind)
         for site in races.graph.calls[starter]:
             apart = races.module.inside(site.node, begun) or site.callee is start.function
             if apart or (history.slot[0] == "attr" and _object(site.node) != whose):
                 continue
-            goes_on = flow.reaches(here, races.anatomy.points(starter, [site.node]), exceptions=False)
-            if goes_on and not writing.isdisjoint(races.graph.may_run(site.callee)):
+            writes = not writing.isdisjoint(races.graph.may_run(site.callee))
+            if writes and _goes_on(races, start, starter, begun, site.node):
                 yield Start(site.callee, site.node, start.kind, many=False)
+        if races.joins.is_joined(start):
+            return
         sites = ((site.caller, site.node) for site in races.graph.sites[starter])
         queue += [each for each in sites if each not in queue and (whose is None or _object(each[1]) == whose)]
+
+
+def _goes_on(races: Races, start: Start, starter: Scope, begun: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a function comes to a node behind what it has begun, itself or in a call, before that has ended."""
+    if begun is start.node:
+        return races.joins.runs_beside(start, node)
+    flow, points = races.anatomy.flow(starter), races.anatomy.points
+    return flow.reaches(points(starter, [begun]), points(starter, [node]), exceptions=False)
 
 
 def _object(node: cst.CSTNode | None) -> str | None:
