@@ -73,14 +73,17 @@ class Guards:
         found: list[Guard] = []
         for node in module.nodes_of(cst.Comparison, cst.Call):
             function = module.scope_of[node].function
-            if type(node) is cst.Comparison and len(node.comparisons) == 1:
-                found.extend(self._compared(node, function))
+            if type(node) is cst.Comparison:
+                lefts = [node.left, *(target.comparator for target in node.comparisons)]  # `a == b == c`: three of them
+                pairs = (self._compared(node, *pair, function) for pair in zip(lefts, node.comparisons, strict=False))
+                found.extend(next((guards for each in pairs if (guards := [*each])), ()))
             elif type(node) is cst.Call and ex.called_name(node) == "get" and node.args:
                 found.extend(self._looked_up(node, function))
         return found
 
-    def _compared(self, node: cst.Comparison, function: Scope) -> Iterator[Guard]:
-        left, target = node.left, node.comparisons[0]
+    def _compared(
+        self, node: cst.Comparison, left: cst.BaseExpression, target: cst.ComparisonTarget, function: Scope
+    ) -> Iterator[Guard]:
         right, operator = target.comparator, target.operator
         for side, other in ((left, right), (right, left)):
             counted = self._counted(side)

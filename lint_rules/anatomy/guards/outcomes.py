@@ -126,9 +126,11 @@ def does_something(anatomy: Anatomy, guard: Guard) -> bool:
 
 
 def one_round(anatomy: Anatomy, guard: Guard) -> bool:
-    """Whether a guard looks at one earlier round: not at a window of several (`all(one == key for one in recent)`)."""
+    """Whether a guard looks at one earlier round, no more: `all(one == key for one in recent)`, `a == b == c`."""
     if any(isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply)
            for side in (guard.key_node, guard.kept_node) for node in walk_scope(side)):  # fmt: skip
+        return False
+    if isinstance(guard.node, cst.Comparison) and len(guard.node.comparisons) > 1:
         return False
     if any(_is_window(value) for side in (guard.key_node, guard.kept_node)
            for value in (side, *anatomy.facts.values_of(side))):  # fmt: skip
