@@ -80,13 +80,14 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards import outcomes
 from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.anatomy.guards.outcomes import Branch
-from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk, walk_scope
 
 _HELP = "tell the model that it has asked for this before, or stop after a few repeats"
+_STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
+_BINDS = (cst.Assign, cst.AugAssign, cst.AnnAssign)
 _REMEMBERS = frozenset({"add", "append", "appendleft", "update", "setdefault", "clear"})
 
 
@@ -103,13 +104,14 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if any(_acts(anatomy, other, guard) for other in guards if other is not guard):
             continue
         told.update(branch.test for branch in found)
-        shown = _shown(silent[0].body)
+        shown, lines = _shown(anatomy, silent[0].body), [silent[0].function.node, guard.node, silent[0].test]
         notes = (Note(shown, "all that happens"),) if shown is not None else ()
         message = (
             f"`{ex.source(guard.node, 50)}` finds that the model repeats itself, and only a log learns of it: the model"
             " goes on in circles"
         )
-        yield Draft(guard.node, message, _HELP, notes)
+        is_here = lines == sorted(lines, key=anatomy.line)  # not in a helper
+        yield Draft(guard.node if is_here else silent[0].test.test, message, _HELP, notes)
 
 
 def _acts(anatomy: Anatomy, other: Guard, guard: Guard) -> bool:
@@ -124,34 +126,52 @@ def _is_silent(anatomy: Anatomy, branch: Branch, guard: Guard) -> bool:
 
     Where both show something in the same way, the comparison decides how calls are shown, and finds no repeats.
     """
-    shown = _shown(branch.body)
+    shown = _shown(anatomy, branch.body)
     if branch.body is None or shown is None or not _only_remembers(anatomy, branch.body, guard):
         return False
     test = branch.test
     orelse = test.orelse.body if isinstance(test.orelse, cst.Else) else test.orelse
     other = orelse if branch.body is test.body else test.body
-    also = _shown(other) if isinstance(other, cst.BaseSuite) else None
-    if also is not None and ex.dotted(also.func) == ex.dotted(shown.func):
+    also = _shown(anatomy, other) if isinstance(other, cst.BaseSuite) else None
+    if also is not None and also is not shown and ex.dotted(also.func) == ex.dotted(shown.func):
         return False
     return other is None or (not isinstance(other, cst.If) and _only_remembers(anatomy, other, guard))
 
 
-def _shown(body: cst.BaseSuite | None) -> cst.Call | None:
-    """The log call of a branch."""
-    calls = (node for node in walk_scope(body) if isinstance(node, cst.Call)) if body is not None else ()
-    return next((call for call in calls if handlers.is_logging(call)), None)
+def _shown(anatomy: Anatomy, body: cst.BaseSuite | None) -> cst.Call | None:
+    """The log call of a branch, or of where what it counts is tested."""
+    nodes = [*walk_scope(body)] if body is not None else []
+    calls = (node for node in nodes if isinstance(node, cst.Call))
+    found = next((call for call in calls if outcomes.shows(anatomy, call)), None)
+    counted = (node.target for node in nodes if isinstance(node, cst.AugAssign))
+    tests = (test for target in counted for test in _tests_of(anatomy, anatomy.facts.slots.of(target)))
+    return found or next((log for test in tests if (log := _shown(anatomy, test.body)) is not None), None)
+
+
+def _tests_of(anatomy: Anatomy, slot: Slot | None) -> Iterator[cst.If]:
+    """The `if` statements that ask for a count."""
+    for name in anatomy.module.nodes_of(cst.Name, cst.Attribute) if slot is not None else ():
+        test = _decided(anatomy, name) if anatomy.facts.slots.of(name) == slot else None
+        if test is not None:
+            yield test
+
+
+def _decided(anatomy: Anatomy, name: cst.CSTNode) -> cst.If | None:
+    """The `if` in whose test a name stands."""
+    statement = next(outer for outer in anatomy.module.ancestors(name) if isinstance(outer, _STATEMENTS))
+    return statement if isinstance(statement, cst.If) and anatomy.module.inside(name, statement.test) else None
 
 
 def _only_remembers(anatomy: Anatomy, body: cst.BaseSuite, guard: Guard) -> bool:
-    """Whether statements show something, remember the call, or count what nobody asks for."""
-    module, slots = anatomy.module, anatomy.facts.slots
+    """Whether statements show something, remember the call, or count what nobody asks for but to show it."""
+    slots = anatomy.facts.slots
     for node in walk_scope(body):
         if isinstance(node, cst.Call):
             base = ex.receiver(node)
             keeps = base is not None and ex.called_name(node) in _REMEMBERS and slots.of(base) in guard.slots
-            if not keeps and not handlers.is_logging(node) and not handlers.shown_only(module, node, body):
+            if not keeps and not outcomes.shows(anatomy, node) and not outcomes.is_shown(anatomy, node):
                 return False
-        elif isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
+        elif isinstance(node, _BINDS):
             targets = ex.targets(node)
             if not all(_harmless(anatomy, slots.of(_root(target)), guard) for target in targets):
                 return False
@@ -165,7 +185,7 @@ def _root(target: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _harmless(anatomy: Anatomy, slot: Slot | None, guard: Guard) -> bool:
-    """Whether a variable is the guard's memory and given to nobody, or read by logs only."""
+    """Whether a variable is the guard's memory and given to nobody, or read by logs only, and by tests for these."""
     if slot is None:
         return False
     module = anatomy.module
@@ -178,9 +198,11 @@ def _harmless(anatomy: Anatomy, slot: Slot | None, guard: Guard) -> bool:
         )
     for name in module.nodes_of(cst.Name, cst.Attribute):
         if isinstance(name, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(name) == slot:
-            parent = module.parent.get(name)
-            if isinstance(parent, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign)):
+            bound = next((outer for outer in module.ancestors(name) if isinstance(outer, _STATEMENTS)), None)
+            if isinstance(bound, _BINDS) and slot in (anatomy.facts.slots.of(_root(target)) for target in ex.targets(bound)):
                 continue
-            if not handlers.shown_only(module, name):
+            test = _decided(anatomy, name)
+            for_logs = test is not None and test.orelse is None and outcomes.only_shows(anatomy, test.body)
+            if not for_logs and not outcomes.is_shown(anatomy, name):
                 return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import libcst as cst
@@ -10,11 +11,13 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.anatomy.program import handlers
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
 _DEEPEST = 3
+_STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 
 
 @record
@@ -91,12 +94,25 @@ def _taken(test: cst.If, holds: bool) -> cst.BaseSuite | None:
     return test.orelse.body if isinstance(test.orelse, cst.Else) else None
 
 
+@once(circular=False)
+def shows(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a call logs or prints what it gets, also by a function of the file that does nothing else."""
+    callee = anatomy.facts.slots.callee(call)
+    own = callee is not None and isinstance(callee.node, cst.FunctionDef) and only_shows(anatomy, callee.node.body)
+    return own or handlers.is_logging(call)
+
+
+def is_shown(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """Whether the value of `node` goes straight into what shows it."""
+    above = itertools.takewhile(lambda outer: not isinstance(outer, _STATEMENTS), anatomy.module.ancestors(node))
+    return any(isinstance(outer, cst.Call) and shows(anatomy, outer) for outer in above)
+
+
 def only_shows(anatomy: Anatomy, body: cst.BaseSuite) -> bool:
     """Whether a branch only logs or prints."""
-    module = anatomy.module
     for node in walk_scope(body):
         if isinstance(node, cst.Call):
-            if not handlers.is_logging(node) and not handlers.shown_only(module, node, body):
+            if not shows(anatomy, node) and not is_shown(anatomy, node):
                 return False
         elif isinstance(
             node,
@@ -118,8 +134,7 @@ def only_shows(anatomy: Anatomy, body: cst.BaseSuite) -> bool:
 
 def does_something(anatomy: Anatomy, guard: Guard) -> bool:
     """Whether a repeat changes what the program does: a branch that is more than a log, or a count that goes on."""
-    module = anatomy.module
-    if any(isinstance(outer, cst.IfExp) for outer in module.ancestors(guard.node)):
+    if any(isinstance(outer, cst.IfExp) for outer in anatomy.module.ancestors(guard.node)):
         return True
     found = branches(anatomy, guard)
     return any(branch.body is not None and not only_shows(anatomy, branch.body) for branch in found)
