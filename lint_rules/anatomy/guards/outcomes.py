@@ -10,11 +10,12 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _DEEPEST = 3
 _STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
@@ -48,7 +49,10 @@ def _branches(
         if isinstance(outer, cst.UnaryOperation) and isinstance(outer.operator, cst.Not):
             holds = not holds
         elif isinstance(outer, cst.If):
-            if below is outer.test:
+            said = _says(function, outer) if below is outer.test else None
+            for site in anatomy.calls.sites[function] if said is not None else ():
+                yield from _branches(anatomy, site.node, site.caller, said is holds, sure, depth - 1)
+            if below is outer.test and said is None:
                 yield Branch(outer, function, _taken(outer, holds), sure)
             return
         elif isinstance(outer, cst.Return):
@@ -68,10 +72,28 @@ def _branches(
             if ex.dotted(outer.func) not in {"any", "all", "bool", "sum", "len"}:
                 return
         elif isinstance(outer, cst.Comparison):
-            sure = False  # a count of repeats that is compared
+            sure = sure and first_passes(anatomy, outer)  # a count of repeats that is compared
         elif isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.CompIf)):
             return
         below = outer
+
+
+def _says(function: Scope, test: cst.If) -> bool | None:
+    """What a helper that gives back yes or no, nothing else, gives where a test holds: `if a != b: return False`."""
+    last = last_statement(test.body)
+    given = {ex.dotted(node.value) if node.value is not None else None for node in function.nodes_of(cst.Return)}
+    if not isinstance(last, cst.Return) or last.value is None or given != {"True", "False"}:
+        return None
+    return ex.dotted(last.value) == "True"
+
+
+def first_passes(anatomy: Anatomy, test: cst.Comparison) -> bool:
+    """Whether the first repeat is as many as a count of them is compared with: it begins with 0, or with 1."""
+    count, operator, right = ex.compared(test)
+    values = anatomy.facts.assigned(anatomy.facts.slots.of(count))
+    begun = {n for value in values for part in ex.alternatives(value) if (n := ex.integer(part)) is not None}
+    limit = constant(anatomy, right)
+    return limit is not None and bool(begun) and begun <= {0, 1} and ex.holds(operator, max(begun) + 1, limit) is True
 
 
 def _is_tested(anatomy: Anatomy, name: cst.CSTNode) -> bool:
