@@ -199,7 +199,9 @@ def _harmless(anatomy: Anatomy, slot: Slot | None, guard: Guard) -> bool:
     for name in module.nodes_of(cst.Name, cst.Attribute):
         if isinstance(name, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(name) == slot:
             bound = next((outer for outer in module.ancestors(name) if isinstance(outer, _STATEMENTS)), None)
-            if isinstance(bound, _BINDS) and slot in (anatomy.facts.slots.of(_root(target)) for target in ex.targets(bound)):
+            if isinstance(bound, _BINDS) and slot in (
+                anatomy.facts.slots.of(_root(target)) for target in ex.targets(bound)
+            ):
                 continue
             test = _decided(anatomy, name)
             for_logs = test is not None and test.orelse is None and outcomes.only_shows(anatomy, test.body)

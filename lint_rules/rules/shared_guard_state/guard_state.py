@@ -124,8 +124,9 @@ class GuardStates:
         parent = self.module.parent.get(node)
         if isinstance(parent, cst.Attribute):
             return True
-        local = isinstance(parent, cst.Assign) and all(isinstance(t.target, cst.Name) for t in parent.targets)
-        return local and self.module.scope_of[node].function.kind == "function" and not self._is_used_again(parent)
+        if not isinstance(parent, cst.Assign) or not all(isinstance(t.target, cst.Name) for t in parent.targets):
+            return False
+        return self.module.scope_of[node].function.kind == "function" and not self._is_used_again(parent)
 
     def _is_used_again(self, made: cst.Assign) -> bool:
         """Whether a loop uses what is made before it: `agent = Agent()`, `while True: agent.run(input())`."""
@@ -139,7 +140,11 @@ class GuardStates:
         """`self.same += 1`, set back to 0 when a round is not like the last, and compared with a limit."""
         for node in self.module.nodes_of(cst.AugAssign):
             slot = self.facts.slots.of(node.target)
-            if slot is None or not _outlives(slot) or not isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign)):
+            if (
+                slot is None
+                or not _outlives(slot)
+                or not isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign))
+            ):
                 continue
             if ex.integer(node.value) != 1 or not self._in_rounds(node, loop, region):
                 continue

@@ -80,6 +80,8 @@ from lint_rules.syntax import expressions as ex
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for stop in stops(anatomy):
+        if says_why(anatomy, stop.text):
+            continue
         if stop.other is None or not (says_why(anatomy, stop.other) or isinstance(ex.inner(stop.other), cst.Call)):
             yield _draft(stop)
 
