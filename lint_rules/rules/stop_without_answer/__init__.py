@@ -49,10 +49,12 @@ def run(client, messages, tools, execute):
 ```
 
 ## How it decides
-In a loop of rounds it looks for a `return`, or an assignment right before the `break`, of the reply's own text, at a
-place where a test has shown that the reply asks for tools, and no later one that it asks for none. It is silent where
-the text is tested first, where a model is asked once more, and where the words given instead of an empty text say why
-the agent stopped.
+In a loop of rounds it looks for a `return`, or an assignment right before the `break`, of the reply's own text, also in
+a tuple, dict or object, at a place where a test has shown that the reply asks for tools, and no later one that it asks
+for none; and for a `return` there of one word (`"Okay."`) or `""`, before any tool has run. It is silent where the text
+is tested first, where a model is asked once more, where the words given instead of an empty text say why the agent
+stopped, where a dict or object has a constant, too, that may say it, or the calls; and, of one word, where the stop
+hangs on what was called, or somebody is told.
 
 ## Known problems
 Tools that end the turn by design, with a reply that always says something, look the same. Text that a
@@ -80,8 +82,6 @@ from lint_rules.syntax import expressions as ex
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for stop in stops(anatomy):
-        if says_why(anatomy, stop.text):
-            continue
         if stop.other is None or not (says_why(anatomy, stop.other) or isinstance(ex.inner(stop.other), cst.Call)):
             yield _draft(stop)
 

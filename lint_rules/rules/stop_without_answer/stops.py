@@ -11,6 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import speaks_of_calls, tells_calls, with_calls
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.executions import executions
+from lint_rules.anatomy.rounds.reasons import is_mere_word
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -180,9 +181,9 @@ def _is_phrase(anatomy: Anatomy, loop: RoundLoop, node: cst.CSTNode, value: cst.
 
     What the model has asked for, as a tool that ends the turn, is not what the stop hangs on, and nothing is done there.
     """
-    said, module = ex.text(value), anatomy.module
+    says_nothing, module = ex.text(value) == "" or is_mere_word(anatomy, value), anatomy.module
     test = next((outer for outer in module.ancestors(node) if isinstance(outer, cst.If)), None)
-    if said is None or len(said.split()) > 1 or test is None or not module.inside(test, loop.node):
+    if not says_nothing or test is None or not module.inside(test, loop.node):
         return False
     if speaks_of_calls(anatomy.facts, test.test) or any(map(_does, walk_scope(test.body))):
         return False

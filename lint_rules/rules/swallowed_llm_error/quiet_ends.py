@@ -109,7 +109,7 @@ def _end(
         return _ended_by_callers(anatomy, function, rounds) if handlers.is_neutral(last.value) else None
     if isinstance(last, (cst.Continue, cst.Raise)):
         return None
-    emptied = _emptied(handler)
+    emptied = _emptied(handler) | _emptied_before(anatomy, guard)
     if loop in rounds:
         return tested_for_end(anatomy, function, bound_to(anatomy, request) | emptied, guard)
     given = (node.value for node in function.nodes_of(cst.Return))
@@ -122,6 +122,19 @@ def _emptied(handler: cst.ExceptHandler) -> set[str]:
     """The names to which a handler gives a value that says nothing."""
     assigns = (node for node in walk(handler.body) if isinstance(node, cst.Assign) and handlers.is_neutral(node.value))
     return {name for node in assigns for target in node.targets for name in ex.target_names(target.target)}
+
+
+def _emptied_before(anatomy: Anatomy, guard: cst.Try) -> set[str]:
+    """The names that a `try` was to set, which hold a value that says nothing if it fails: `calls = []` before it."""
+    function, module = anatomy.module.scope_of[guard].function, anatomy.module
+    wanted = {
+        name for node in walk_scope(guard.body) for target in ex.assigned(node) for name in ex.target_names(target)
+    }
+    last: dict[str, cst.BaseExpression] = {}
+    for node in function.nodes_of(cst.Assign):
+        if module.before(node, guard) and module.loop_around(node, own=True) is module.loop_around(guard, own=True):
+            last.update({name: node.value for target in ex.targets(node) for name in ex.target_names(target)})
+    return {name for name in wanted & last.keys() if handlers.is_neutral(last[name])}
 
 
 def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: _Rounds) -> cst.CSTNode | Related | None:
