@@ -130,7 +130,9 @@ def _leaves(anatomy: Anatomy, node: cst.CSTNode, function: Scope, by: cst.CSTNod
             return True
         if isinstance(outer, (cst.For, cst.While)) and isinstance(by, cst.Break):
             return False
-        if outer is function.node or (node is not by and isinstance(outer, cst.Try)):
+        if isinstance(outer, cst.Try) and isinstance(by, cst.Raise) and anatomy.module.inside(node, outer.body):
+            return False
+        if outer is function.node:
             return False
     return False
 
