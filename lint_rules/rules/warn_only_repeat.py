@@ -84,9 +84,11 @@ from lint_rules.anatomy.guards.outcomes import Branch
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.walk import walk, walk_scope
 
 _HELP = "tell the model that it has asked for this before, or stop after a few repeats"
+_NONE: tuple[cst.CSTNode, ...] = ()
 _STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 _BINDS = (cst.Assign, cst.AugAssign, cst.AnnAssign)
 _REMEMBERS = frozenset({"add", "append", "appendleft", "update", "setdefault", "clear"})
@@ -136,7 +138,7 @@ def _is_silent(anatomy: Anatomy, branch: Branch, guard: Guard) -> bool:
     also = _shown(anatomy, other) if isinstance(other, cst.BaseSuite) else None
     if also is not None and also is not shown and ex.dotted(also.func) == ex.dotted(shown.func):
         return False
-    return other is None or (not isinstance(other, cst.If) and _only_remembers(anatomy, other, guard))
+    return other is None or _only_remembers(anatomy, other, guard)
 
 
 def _shown(anatomy: Anatomy, body: cst.BaseSuite | None) -> cst.Call | None:
@@ -152,9 +154,22 @@ def _shown(anatomy: Anatomy, body: cst.BaseSuite | None) -> cst.Call | None:
 def _tests_of(anatomy: Anatomy, slot: Slot | None) -> Iterator[cst.If]:
     """The `if` statements that ask for a count."""
     for name in anatomy.module.nodes_of(cst.Name, cst.Attribute) if slot is not None else ():
-        test = _decided(anatomy, name) if anatomy.facts.slots.of(name) == slot else None
-        if test is not None:
-            yield test
+        if anatomy.facts.slots.of(name) == slot:
+            tests = (_decided(anatomy, use) for use in _uses(anatomy, name))
+            yield from (test for test in tests if test is not None)
+
+
+@once(circular=_NONE)
+def _uses(anatomy: Anatomy, value: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+    """Where a value is used: itself, or what a function returns where it is called, by the name that it gets there."""
+    bound = anatomy.module.statement(value)
+    if isinstance(bound, cst.Return) and bound.value is value:
+        sites = anatomy.calls.sites[anatomy.module.scope_of[value].function]
+        return tuple(use for site in sites for use in _uses(anatomy, site.node))
+    if isinstance(bound, cst.Assign) and ex.inner(bound.value) is value and isinstance(value, cst.Call):
+        slot = anatomy.facts.slots.of_name(target := ex.targets(bound)[0])
+        return tuple(name for name in anatomy.facts.names.get(slot or (), ()) if name is not target)
+    return (value,)
 
 
 def _decided(anatomy: Anatomy, name: cst.CSTNode) -> cst.If | None:
@@ -163,7 +178,7 @@ def _decided(anatomy: Anatomy, name: cst.CSTNode) -> cst.If | None:
     return statement if isinstance(statement, cst.If) and anatomy.module.inside(name, statement.test) else None
 
 
-def _only_remembers(anatomy: Anatomy, body: cst.BaseSuite, guard: Guard) -> bool:
+def _only_remembers(anatomy: Anatomy, body: cst.CSTNode, guard: Guard) -> bool:
     """Whether statements show something, remember the call, or count what nobody asks for but to show it."""
     slots = anatomy.facts.slots
     for node in walk_scope(body):
@@ -176,7 +191,7 @@ def _only_remembers(anatomy: Anatomy, body: cst.BaseSuite, guard: Guard) -> bool
             targets = ex.targets(node)
             if not all(_harmless(anatomy, slots.of(_root(target)), guard) for target in targets):
                 return False
-        elif isinstance(node, (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del, cst.If, cst.For)):
+        elif isinstance(node, (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)):
             return False
     return True
 
@@ -201,11 +216,22 @@ def _harmless(anatomy: Anatomy, slot: Slot | None, guard: Guard) -> bool:
         if isinstance(name, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(name) == slot:
             bound = next((outer for outer in module.ancestors(name) if isinstance(outer, _STATEMENTS)), None)
             if isinstance(bound, _BINDS) and slot in (
-                anatomy.facts.slots.of(_root(target)) for target in ex.targets(bound)
+                anatomy.facts.slots.of(_root(place))
+                for target in ex.targets(bound)
+                for place in ex.bound_places(target)
             ):
                 continue
-            test = _decided(anatomy, name)
-            for_logs = test is not None and test.orelse is None and outcomes.only_shows(anatomy, test.body)
-            if not for_logs and not outcomes.is_shown(anatomy, name):
+            if not _is_for_logs(anatomy, name):
                 return False
     return True
+
+
+def _is_for_logs(anatomy: Anatomy, value: cst.CSTNode) -> bool:
+    """Whether a value is only shown, and tested for that, also by who is given it."""
+    for use in (uses := _uses(anatomy, value)):
+        test = _decided(anatomy, use)
+        if test is not None and (test.orelse is not None or not outcomes.only_shows(anatomy, test.body)):
+            return False
+        if test is None and not outcomes.is_shown(anatomy, use):
+            return False
+    return bool(uses)

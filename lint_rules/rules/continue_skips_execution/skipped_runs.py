@@ -98,24 +98,24 @@ class _Round:
         return False
 
     def _is_mere_check(self, guard: cst.Try) -> bool:
-        """Whether a `try` only compares, encodes, or asks somebody about the calls.
+        """Whether a `try` only compares or encodes, or asks what is only tested: it asks no model, stores nothing.
 
-        It asks no model, parses nothing, runs no tool, stores nothing.
+        It parses nothing, and runs no tool, whose result anything else is done with.
         """
+        facts = self.anatomy.facts
         stored = {stored.node for stored in self.anatomy.transcript.stored(self.loop.function)}
         inside = list(walk_scope(guard.body))
-        for node in inside:
-            if node in stored or isinstance(node, cst.Yield) or self._finds_fault(node, guard):
-                return False
-            if isinstance(node, cst.Call):
-                if self.anatomy.calls.asks(node) or self.anatomy.facts.decoder(node) is not None:
-                    return False
-                if any(kind in self.anatomy.facts.kinds(arg.value) for arg in node.args for kind in _PARSED):
-                    if self.anatomy.facts.encoder(node) is None:
-                        return False
-        compares = any(isinstance(n, cst.Comparison) or self.anatomy.facts.encoder(n) is not None for n in inside
-                       if isinstance(n, cst.BaseExpression))  # fmt: skip
-        return (compares and not any(isinstance(n, cst.Await) for n in inside)) or self._gives_verdict(guard)
+        calls = [node for node in inside if isinstance(node, cst.Call)]
+        if any(node in stored or isinstance(node, cst.Yield) or self._finds_fault(node, guard) for node in inside):
+            return False
+        if any(map(self.anatomy.calls.asks, calls)):
+            return False
+        compares = any(isinstance(node, cst.Comparison) for node in inside) or any(map(facts.encoder, calls))
+        takes = any(not _PARSED.isdisjoint(facts.kinds(arg.value)) for call in calls if facts.encoder(call) is None
+                    for arg in call.args)  # fmt: skip
+        parses = any(facts.decoder(call) is not None for call in calls)
+        waits = any(isinstance(node, cst.Await) for node in inside)
+        return (compares and not (takes or parses or waits)) or self._gives_verdict(guard)
 
     def _finds_fault(self, node: cst.CSTNode, guard: cst.Try) -> bool:
         """Whether a `raise` in a check says that the calls are of no use."""
