@@ -128,7 +128,7 @@ def tested_for_end(anatomy: Anatomy, function: Scope, names: set[str], after: cs
         quiet = quiet and not any(isinstance(n, cst.Raise) for n in walk(body))
         set_there = (left for n in walk(body) if isinstance(n, cst.Assign) for left in _left(n.value, names))
         quiet = quiet and all(words[ex.source(left)] != 1 for left in set_there)
-        ends = isinstance(last, (cst.Break, cst.Return)) or _ends_by_flag(anatomy, last)
+        ends = isinstance(last, (cst.Break, cst.Return)) or ends_by_flag(anatomy, last)
         if quiet and ends and not anatomy.module.inside(node, after):
             given = _left(last.value, names) if isinstance(last, cst.Return) else ()
             if not all(handlers.is_neutral(value) or type(value) is cst.Name for value in given):
@@ -148,7 +148,7 @@ def _taken(test: cst.If, names: set[str]) -> cst.BaseSuite | None:
     return test.orelse.body if denied and isinstance(test.orelse, cst.Else) else None
 
 
-def _ends_by_flag(anatomy: Anatomy, last: cst.CSTNode | None) -> bool:
+def ends_by_flag(anatomy: Anatomy, last: cst.CSTNode | None) -> bool:
     """`finished = True` in `while not finished`."""
     if not isinstance(last, cst.Assign) or not isinstance(last.targets[0].target, cst.Name):
         return False
