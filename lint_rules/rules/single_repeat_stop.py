@@ -94,7 +94,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if guard.how != "equal" or not guard.carried or not outcomes.one_round(anatomy, guard):
             continue
         found = outcomes.branches(anatomy, guard)
-        for branch in [*found, *(counted for branch in found for counted in _counted(anatomy, branch))]:
+        for branch in [*found, *(counted for each in found for counted in _counted(anatomy, each))]:
             stop = _stop(anatomy, branch)
             if stop is not None and stop not in told and branch.sure and not _counts(anatomy, guard, branch):
                 told.add(stop)

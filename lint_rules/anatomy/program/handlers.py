@@ -62,7 +62,7 @@ def is_logging(call: cst.Call) -> bool:
 
 
 def is_neutral(value: cst.BaseExpression | None) -> bool:
-    """None, "", {}, [] and their constructors, and dicts and tuples of them: values that look like data and say nothing."""
+    """None, "", {}, [] and their constructors, dicts and tuples of them: values that look like data and say nothing."""
     if value is None or (isinstance(value, cst.Name) and value.value == "None"):
         return True
     if isinstance(value, cst.SimpleString):

@@ -156,7 +156,7 @@ class _Texts:
         )
 
     def text_in(self, value: cst.BaseExpression, reply: set[str]) -> cst.BaseExpression | None:
-        """The reply's text in `reply.content`, `reply.content or "..."`, `text, round`, `{"text": text}`, `Answer(text)`.
+        """The reply's text in `reply.content`, `reply.content or "..."`, `text, round`, `{"text": text}`, `Told(text)`.
 
         A constant beside it, in a dict or object, may say how it ended, and who gets the calls may run them.
         """
@@ -179,7 +179,7 @@ class _Texts:
 def _is_phrase(anatomy: Anatomy, loop: RoundLoop, node: cst.CSTNode, value: cst.BaseExpression) -> bool:
     """Whether one word, which can give no reason, or none stands for the answer before any tool has run.
 
-    What the model has asked for, as a tool that ends the turn, is not what the stop hangs on, and nothing is done there.
+    What the model has asked for, as a tool that ends the turn, is not what it hangs on, and nothing is done there.
     """
     says_nothing, module = ex.text(value) == "" or is_mere_word(anatomy, value), anatomy.module
     test = next((outer for outer in module.ancestors(node) if isinstance(outer, cst.If)), None)
