@@ -53,12 +53,13 @@ def run(client, messages, tools, execute, log):
     raise RuntimeError("no answer within 20 rounds")
 ```
 
-## How it decides A comparison of what the model asks for with what it asked for before decides an `if`, directly,
-through a variable or through a helper of the file. Its branch for a repeat holds nothing but logging, printing, also by
-a function of the file that does nothing else, and counts that are only logged, or tested for it; the other branch does
-nothing but remember the call. It is reported at the comparison, or, where that stands in a helper, at the test that
-asks for it. Where another guard over the same calls does something, the log is a first step, and the rule is silent.
-Signals that are sent elsewhere (events, metrics by a call that is no log) are taken for an action.
+## How it decides
+A comparison of what the model asks for with what it asked for before decides an `if`, directly, through a variable or
+through a helper of the file. Its branch for a repeat holds nothing but logging, printing, also by a function of the
+file that does nothing else, and counts that are only logged, or tested for it; the other branch does nothing but
+remember the call. It is reported at the comparison, or, where that stands in a helper, at the test that asks for it.
+Where another guard over the same calls does something, the log is a first step, and the rule is silent. Signals that
+are sent elsewhere (events, metrics by a call that is no log) are taken for an action.
 
 ## Known problems
 A guard that hands its answer to another file is taken for one that does something.
