@@ -53,9 +53,10 @@ def run(client, messages, tools, execute):
 ## How it decides
 The key of one round, made of tool calls, is compared for equality with one that is carried on from the round before or
 read from the history, or looked for among those of all rounds before; the branch for a repeat ends with `break`,
-`return` or `raise`, and that leaves the loop of rounds. Helpers of the same file that return the comparison are
-followed. A count, a window of several rounds, and a repeat that is answered (`continue`, another result, a note to the
-model) are silent.
+`return` or `raise`, and that leaves the loop of rounds. Helpers of the same file that return the comparison, also by
+`return True` and `return False`, or that raise, are followed, and counts of repeats of which the first is enough
+(`repeats >= 1`). A count that asks for more, a window of several rounds, and a repeat that is answered (`continue`,
+another result, a note to the model) are silent.
 
 ## Known problems
 A tool that must never be called twice may be a reason to stop; say so with `# noqa: AGL305`.
@@ -80,7 +81,9 @@ from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.anatomy.guards.outcomes import Branch
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.rules.draft import Draft, Note
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk, walk_scope
 
 _HELP = "count the repeats, and stop at the third or fourth in a row; or answer the repeat with a note to the model"
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
@@ -92,7 +95,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         of_one = guard.how == "among" or outcomes.one_round(anatomy, guard)
         if guard.how == "counted" or not guard.carried or not of_one:
             continue
-        for branch in outcomes.branches(anatomy, guard):
+        found = outcomes.branches(anatomy, guard)
+        for branch in [*found, *(counted for each in found for counted in _counted(anatomy, each))]:
             stop = _stop(anatomy, branch)
             if stop is not None and stop not in told and branch.sure and not _counts(anatomy, guard, branch):
                 told.add(stop)
@@ -115,24 +119,51 @@ def _stop(anatomy: Anatomy, branch: Branch) -> cst.CSTNode | None:
     last = line.body[-1] if isinstance(line, cst.SimpleStatementLine) else None
     if not isinstance(last, (cst.Break, cst.Return, cst.Raise)):
         return None
-    loops = {loop.node for loop in anatomy.rounds if loop.function is branch.function}
-    for outer in anatomy.module.ancestors(last):
+    if isinstance(last, cst.Raise) and all(loop.function is not branch.function for loop in anatomy.rounds):
+        sites = anatomy.calls.sites[branch.function]  # what a helper raises leaves the loop that runs it
+        return last if sites and all(_leaves(anatomy, site.node, site.caller, last) for site in sites) else None
+    return last if _leaves(anatomy, last, branch.function, last) else None
+
+
+def _leaves(anatomy: Anatomy, node: cst.CSTNode, function: Scope, by: cst.CSTNode) -> bool:
+    """Whether a jump leaves the loop of rounds around a node."""
+    loops = {loop.node for loop in anatomy.rounds if loop.function is function}
+    for outer in anatomy.module.ancestors(node):
         if outer in loops:
-            return last
-        if isinstance(outer, (cst.For, cst.While)) and isinstance(last, cst.Break):
-            return None
-        if outer is branch.function.node:
-            return None
-    return None
+            return True
+        if isinstance(outer, (cst.For, cst.While)) and isinstance(by, cst.Break):
+            return False
+        if isinstance(outer, cst.Try) and isinstance(by, cst.Raise) and anatomy.module.inside(node, outer.body):
+            return False
+        if outer is function.node:
+            return False
+    return False
+
+
+def _counted(anatomy: Anatomy, branch: Branch) -> Iterator[Branch]:
+    """Where a count of repeats that a branch raises leads to, if the first one is enough."""
+    slots = anatomy.facts.slots
+    raised = (node for node in walk_scope(branch.body) if isinstance(node, cst.AugAssign)) if branch.body else ()
+    counts = {slots.of(node.target) for node in raised}
+    for test in branch.function.nodes_of(cst.If) if counts else ():
+        asked = ex.inner(test.test)
+        if isinstance(asked, cst.Comparison) and slots.of(ex.compared(asked)[0]) in counts - {None}:
+            if outcomes.first_passes(anatomy, asked):
+                yield Branch(test, branch.function, test.body, branch.sure)
 
 
 def _counts(anatomy: Anatomy, guard: Guard, branch: Branch) -> bool:
-    """Whether a number of repeats is asked for, too: `and repeats >= 3`, in the `if` or beside the comparison."""
+    """Whether a number of repeats is asked for, too: `and repeats >= 3`, in the `if` or beside the comparison.
+
+    That there are enough rounds to look at, `len(trail) >= 2`, is none.
+    """
     around = itertools.takewhile(lambda n: isinstance(n, cst.BooleanOperation), anatomy.module.ancestors(guard.node))
     return any(
-        isinstance(node, cst.ComparisonTarget)
-        and isinstance(node.operator, _ORDER)
-        and constant(anatomy, node.comparator) not in {0, 1}
+        isinstance(node, cst.Comparison)
+        and isinstance(node.comparisons[0].operator, _ORDER)
+        and not outcomes.first_passes(anatomy, node)
+        and constant(anatomy, node.comparisons[0].comparator) not in {0, 1}
+        and not (isinstance(node.left, cst.Call) and anatomy.facts.slots.names_any(node.left, guard.slots))
         for test in (branch.test.test, *around)
         for node in walk(test)
     )

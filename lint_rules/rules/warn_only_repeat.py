@@ -55,10 +55,11 @@ def run(client, messages, tools, execute, log):
 
 ## How it decides
 A comparison of what the model asks for with what it asked for before decides an `if`, directly, through a variable or
-through a helper of the file. Its branch for a repeat holds nothing but logging, printing, and counts that are only
-logged; the other branch does nothing but remember the call. Where another guard over the same calls does something,
-the log is a first step, and the rule is silent. Signals that are sent elsewhere (events, metrics by a call that is no
-log) are taken for an action.
+through a helper of the file. Its branch for a repeat holds nothing but logging, printing, also by a function of the
+file that does nothing else, and counts that are only logged, or tested for it; the other branch does nothing but
+remember the call. It is reported at the comparison, or, where that stands in a helper, at the test that asks for it.
+Where another guard over the same calls does something, the log is a first step, and the rule is silent. Signals that
+are sent elsewhere (events, metrics by a call that is no log) are taken for an action.
 
 ## Known problems
 A guard that hands its answer to another file is taken for one that does something.
@@ -80,13 +81,16 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards import outcomes
 from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.anatomy.guards.outcomes import Branch
-from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.walk import walk, walk_scope
 
 _HELP = "tell the model that it has asked for this before, or stop after a few repeats"
+_NONE: tuple[cst.CSTNode, ...] = ()
+_STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
+_BINDS = (cst.Assign, cst.AugAssign, cst.AnnAssign)
 _REMEMBERS = frozenset({"add", "append", "appendleft", "update", "setdefault", "clear"})
 
 
@@ -103,13 +107,14 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if any(_acts(anatomy, other, guard) for other in guards if other is not guard):
             continue
         told.update(branch.test for branch in found)
-        shown = _shown(silent[0].body)
+        shown, lines = _shown(anatomy, silent[0].body), [silent[0].function.node, guard.node, silent[0].test]
         notes = (Note(shown, "all that happens"),) if shown is not None else ()
         message = (
             f"`{ex.source(guard.node, 50)}` finds that the model repeats itself, and only a log learns of it: the model"
             " goes on in circles"
         )
-        yield Draft(guard.node, message, _HELP, notes)
+        is_here = lines == sorted(lines, key=anatomy.line)  # not in a helper
+        yield Draft(guard.node if is_here else silent[0].test.test, message, _HELP, notes)
 
 
 def _acts(anatomy: Anatomy, other: Guard, guard: Guard) -> bool:
@@ -124,38 +129,69 @@ def _is_silent(anatomy: Anatomy, branch: Branch, guard: Guard) -> bool:
 
     Where both show something in the same way, the comparison decides how calls are shown, and finds no repeats.
     """
-    shown = _shown(branch.body)
+    shown = _shown(anatomy, branch.body)
     if branch.body is None or shown is None or not _only_remembers(anatomy, branch.body, guard):
         return False
     test = branch.test
     orelse = test.orelse.body if isinstance(test.orelse, cst.Else) else test.orelse
     other = orelse if branch.body is test.body else test.body
-    also = _shown(other) if isinstance(other, cst.BaseSuite) else None
-    if also is not None and ex.dotted(also.func) == ex.dotted(shown.func):
+    also = _shown(anatomy, other) if isinstance(other, cst.BaseSuite) else None
+    if also is not None and also is not shown and ex.dotted(also.func) == ex.dotted(shown.func):
         return False
-    return other is None or (not isinstance(other, cst.If) and _only_remembers(anatomy, other, guard))
+    return other is None or _only_remembers(anatomy, other, guard)
 
 
-def _shown(body: cst.BaseSuite | None) -> cst.Call | None:
-    """The log call of a branch."""
-    calls = (node for node in walk_scope(body) if isinstance(node, cst.Call)) if body is not None else ()
-    return next((call for call in calls if handlers.is_logging(call)), None)
+def _shown(anatomy: Anatomy, body: cst.BaseSuite | None) -> cst.Call | None:
+    """The log call of a branch, or of where what it counts is tested."""
+    nodes = [*walk_scope(body)] if body is not None else []
+    calls = (node for node in nodes if isinstance(node, cst.Call))
+    found = next((call for call in calls if outcomes.shows(anatomy, call)), None)
+    counted = (node.target for node in nodes if isinstance(node, cst.AugAssign))
+    tests = (test for target in counted for test in _tests_of(anatomy, anatomy.facts.slots.of(target)))
+    return found or next((log for test in tests if (log := _shown(anatomy, test.body)) is not None), None)
 
 
-def _only_remembers(anatomy: Anatomy, body: cst.BaseSuite, guard: Guard) -> bool:
-    """Whether statements show something, remember the call, or count what nobody asks for."""
-    module, slots = anatomy.module, anatomy.facts.slots
+def _tests_of(anatomy: Anatomy, slot: Slot | None) -> Iterator[cst.If]:
+    """The `if` statements that ask for a count."""
+    for name in anatomy.module.nodes_of(cst.Name, cst.Attribute) if slot is not None else ():
+        if anatomy.facts.slots.of(name) == slot:
+            tests = (_decided(anatomy, use) for use in _uses(anatomy, name))
+            yield from (test for test in tests if test is not None)
+
+
+@once(circular=_NONE)
+def _uses(anatomy: Anatomy, value: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+    """Where a value is used: itself, or what a function returns where it is called, by the name that it gets there."""
+    bound = anatomy.module.statement(value)
+    if isinstance(bound, cst.Return) and bound.value is value:
+        sites = anatomy.calls.sites[anatomy.module.scope_of[value].function]
+        return tuple(use for site in sites for use in _uses(anatomy, site.node))
+    if isinstance(bound, cst.Assign) and ex.inner(bound.value) is value and isinstance(value, cst.Call):
+        slot = anatomy.facts.slots.of_name(target := ex.targets(bound)[0])
+        return tuple(name for name in anatomy.facts.names.get(slot or (), ()) if name is not target)
+    return (value,)
+
+
+def _decided(anatomy: Anatomy, name: cst.CSTNode) -> cst.If | None:
+    """The `if` in whose test a name stands."""
+    statement = next(outer for outer in anatomy.module.ancestors(name) if isinstance(outer, _STATEMENTS))
+    return statement if isinstance(statement, cst.If) and anatomy.module.inside(name, statement.test) else None
+
+
+def _only_remembers(anatomy: Anatomy, body: cst.CSTNode, guard: Guard) -> bool:
+    """Whether statements show something, remember the call, or count what nobody asks for but to show it."""
+    slots = anatomy.facts.slots
     for node in walk_scope(body):
         if isinstance(node, cst.Call):
             base = ex.receiver(node)
             keeps = base is not None and ex.called_name(node) in _REMEMBERS and slots.of(base) in guard.slots
-            if not keeps and not handlers.is_logging(node) and not handlers.shown_only(module, node, body):
+            if not keeps and not outcomes.shows(anatomy, node) and not outcomes.is_shown(anatomy, node):
                 return False
-        elif isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
+        elif isinstance(node, _BINDS):
             targets = ex.targets(node)
             if not all(_harmless(anatomy, slots.of(_root(target)), guard) for target in targets):
                 return False
-        elif isinstance(node, (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del, cst.If, cst.For)):
+        elif isinstance(node, (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)):
             return False
     return True
 
@@ -165,7 +201,7 @@ def _root(target: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _harmless(anatomy: Anatomy, slot: Slot | None, guard: Guard) -> bool:
-    """Whether a variable is the guard's memory and given to nobody, or read by logs only."""
+    """Whether a variable is the guard's memory and given to nobody, or read by logs only, and by tests for these."""
     if slot is None:
         return False
     module = anatomy.module
@@ -178,9 +214,24 @@ def _harmless(anatomy: Anatomy, slot: Slot | None, guard: Guard) -> bool:
         )
     for name in module.nodes_of(cst.Name, cst.Attribute):
         if isinstance(name, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(name) == slot:
-            parent = module.parent.get(name)
-            if isinstance(parent, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign)):
+            bound = next((outer for outer in module.ancestors(name) if isinstance(outer, _STATEMENTS)), None)
+            if isinstance(bound, _BINDS) and slot in (
+                anatomy.facts.slots.of(_root(place))
+                for target in ex.targets(bound)
+                for place in ex.bound_places(target)
+            ):
                 continue
-            if not handlers.shown_only(module, name):
+            if not _is_for_logs(anatomy, name):
                 return False
     return True
+
+
+def _is_for_logs(anatomy: Anatomy, value: cst.CSTNode) -> bool:
+    """Whether a value is only shown, and tested for that, also by who is given it."""
+    for use in (uses := _uses(anatomy, value)):
+        test = _decided(anatomy, use)
+        if test is not None and (test.orelse is not None or not outcomes.only_shows(anatomy, test.body)):
+            return False
+        if test is None and not outcomes.is_shown(anatomy, use):
+            return False
+    return bool(uses)

@@ -73,14 +73,17 @@ class Guards:
         found: list[Guard] = []
         for node in module.nodes_of(cst.Comparison, cst.Call):
             function = module.scope_of[node].function
-            if type(node) is cst.Comparison and len(node.comparisons) == 1:
-                found.extend(self._compared(node, function))
+            if type(node) is cst.Comparison:
+                lefts = [node.left, *(target.comparator for target in node.comparisons)]  # `a == b == c`: three of them
+                pairs = (self._compared(node, *pair, function) for pair in zip(lefts, node.comparisons, strict=False))
+                found.extend(next((guards for each in pairs if (guards := [*each])), ()))
             elif type(node) is cst.Call and ex.called_name(node) == "get" and node.args:
                 found.extend(self._looked_up(node, function))
         return found
 
-    def _compared(self, node: cst.Comparison, function: Scope) -> Iterator[Guard]:
-        left, target = node.left, node.comparisons[0]
+    def _compared(
+        self, node: cst.Comparison, left: cst.BaseExpression, target: cst.ComparisonTarget, function: Scope
+    ) -> Iterator[Guard]:
         right, operator = target.comparator, target.operator
         for side, other in ((left, right), (right, left)):
             counted = self._counted(side)
@@ -150,7 +153,7 @@ class Guards:
         key_node: cst.BaseExpression,
         kept_node: cst.BaseExpression,
     ) -> Iterator[Guard]:
-        key = self.signatures.of(key_node)
+        key = self.signatures.of(key_node, stored=key_node is kept_node)
         if not key.tells_call:
             return
         kept = self.signatures.of(kept_node, stored=how != "equal")
@@ -165,18 +168,19 @@ class Guards:
         yield Guard(node, function, how, denies, key, kept, key_node, kept_node, slots)
 
     def _counted(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-        """`(key, container)` of `xs.count(key)`, `counts[key]`, `counts.get(key, 0)`, and `len(set(xs))`."""
+        """`(key, container)` of `xs.count(key)`, `counts[key]`, `counts.get(key, 0)`; twice the container of what asks
+        for all keys: `len(set(xs))`, `max(counts.values())`."""
         if type(node) is cst.Call:
             base = ex.receiver(node)
             if base is not None and ex.called_name(node) in _COUNTS and node.args:
                 return node.args[0].value, base
-            if base is None and ex.called_name(node) == "len" and len(node.args) == 1:
-                inside = node.args[0].value
-                if isinstance(inside, cst.Call) and ex.dotted(inside.func) == "set" and inside.args:
-                    value = inside.args[0].value
-                    while isinstance(value, cst.Subscript):
-                        value = value.value
-                    return value, value
+            inside = ex.inner(node.args[0].value) if base is None and node.args else None
+            if ex.dotted(node.func) in {"len", "max"} and isinstance(inside, cst.Call):
+                views = ex.receiver(inside) if ex.called_name(inside) == "values" else None
+                value = inside.args[0].value if ex.dotted(inside.func) == "set" and inside.args else views
+                while isinstance(value, cst.Subscript):
+                    value = value.value
+                return (value, value) if value is not None else None
             return None
         at = ex.index(node)
         if type(node) is cst.Subscript and at is not None and ex.integer(at) is None and ex.text(at) is None:

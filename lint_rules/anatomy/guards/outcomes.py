@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import libcst as cst
@@ -9,12 +10,15 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _DEEPEST = 3
+_STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 
 
 @record
@@ -45,7 +49,10 @@ def _branches(
         if isinstance(outer, cst.UnaryOperation) and isinstance(outer.operator, cst.Not):
             holds = not holds
         elif isinstance(outer, cst.If):
-            if below is outer.test:
+            said = _says(function, outer) if below is outer.test else None
+            for site in anatomy.calls.sites[function] if said is not None else ():
+                yield from _branches(anatomy, site.node, site.caller, said is holds, sure, depth - 1)
+            if below is outer.test and said is None:
                 yield Branch(outer, function, _taken(outer, holds), sure)
             return
         elif isinstance(outer, cst.Return):
@@ -65,10 +72,28 @@ def _branches(
             if ex.dotted(outer.func) not in {"any", "all", "bool", "sum", "len"}:
                 return
         elif isinstance(outer, cst.Comparison):
-            sure = False  # a count of repeats that is compared
+            sure = sure and first_passes(anatomy, outer)  # a count of repeats that is compared
         elif isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.CompIf)):
             return
         below = outer
+
+
+def _says(function: Scope, test: cst.If) -> bool | None:
+    """What a helper that gives back yes or no, nothing else, gives where a test holds: `if a != b: return False`."""
+    last = last_statement(test.body)
+    given = {ex.dotted(node.value) if node.value is not None else None for node in function.nodes_of(cst.Return)}
+    if not isinstance(last, cst.Return) or last.value is None or given != {"True", "False"}:
+        return None
+    return ex.dotted(last.value) == "True"
+
+
+def first_passes(anatomy: Anatomy, test: cst.Comparison) -> bool:
+    """Whether the first repeat is as many as a count of them is compared with: it begins with 0, or with 1."""
+    count, operator, right = ex.compared(test)
+    values = anatomy.facts.assigned(anatomy.facts.slots.of(count))
+    begun = {n for value in values for part in ex.alternatives(value) if (n := ex.integer(part)) is not None}
+    limit = constant(anatomy, right)
+    return limit is not None and bool(begun) and begun <= {0, 1} and ex.holds(operator, max(begun) + 1, limit) is True
 
 
 def _is_tested(anatomy: Anatomy, name: cst.CSTNode) -> bool:
@@ -91,12 +116,25 @@ def _taken(test: cst.If, holds: bool) -> cst.BaseSuite | None:
     return test.orelse.body if isinstance(test.orelse, cst.Else) else None
 
 
+@once(circular=False)
+def shows(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a call logs or prints what it gets, also by a function of the file that does nothing else."""
+    callee = anatomy.facts.slots.callee(call)
+    own = callee is not None and isinstance(callee.node, cst.FunctionDef) and only_shows(anatomy, callee.node.body)
+    return own or handlers.is_logging(call)
+
+
+def is_shown(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """Whether the value of `node` goes straight into what shows it."""
+    above = itertools.takewhile(lambda outer: not isinstance(outer, _STATEMENTS), anatomy.module.ancestors(node))
+    return any(isinstance(outer, cst.Call) and shows(anatomy, outer) for outer in above)
+
+
 def only_shows(anatomy: Anatomy, body: cst.BaseSuite) -> bool:
     """Whether a branch only logs or prints."""
-    module = anatomy.module
     for node in walk_scope(body):
         if isinstance(node, cst.Call):
-            if not handlers.is_logging(node) and not handlers.shown_only(module, node, body):
+            if not shows(anatomy, node) and not is_shown(anatomy, node):
                 return False
         elif isinstance(
             node,
@@ -118,17 +156,18 @@ def only_shows(anatomy: Anatomy, body: cst.BaseSuite) -> bool:
 
 def does_something(anatomy: Anatomy, guard: Guard) -> bool:
     """Whether a repeat changes what the program does: a branch that is more than a log, or a count that goes on."""
-    module = anatomy.module
-    if any(isinstance(outer, cst.IfExp) for outer in module.ancestors(guard.node)):
+    if any(isinstance(outer, cst.IfExp) for outer in anatomy.module.ancestors(guard.node)):
         return True
     found = branches(anatomy, guard)
     return any(branch.body is not None and not only_shows(anatomy, branch.body) for branch in found)
 
 
 def one_round(anatomy: Anatomy, guard: Guard) -> bool:
-    """Whether a guard looks at one earlier round: not at a window of several (`all(one == key for one in recent)`)."""
+    """Whether a guard looks at one earlier round, no more: `all(one == key for one in recent)`, `a == b == c`."""
     if any(isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply)
            for side in (guard.key_node, guard.kept_node) for node in walk_scope(side)):  # fmt: skip
+        return False
+    if isinstance(guard.node, cst.Comparison) and len(guard.node.comparisons) > 1:
         return False
     if any(_is_window(value) for side in (guard.key_node, guard.kept_node)
            for value in (side, *anatomy.facts.values_of(side))):  # fmt: skip

@@ -14,6 +14,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.exceptions import bound_name
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children
@@ -172,11 +173,16 @@ class _Trace:
             self.follow(value, depth + 1, bound, wrap, stored=stored)
         if source is not None:
             self.follow(source, depth + 1, bound, wrap, stored=True)
-        elif not values and not puts:
+        elif not values and not puts and not self._is_error(node):
             if slot[0] == "var":
                 self._parameter(slot, depth, wrap, stored)
             elif isinstance(node, cst.Attribute) or (at is not None and ex.text(at) is not None):
                 self.found.opaque = True
+
+    def _is_error(self, node: cst.CSTNode) -> bool:
+        """The error in `except ValueError as exc: return {"error": str(exc)}`: it is about what was parsed."""
+        around = (outer for outer in self._facts.module.ancestors(node) if isinstance(outer, cst.ExceptHandler))
+        return isinstance(node, cst.Name) and node.value in map(bound_name, around)
 
     def _parameter(self, slot: Slot, depth: int, wrap: _Wrap, stored: bool) -> None:
         """What the callers in this file pass."""

@@ -62,14 +62,16 @@ def is_logging(call: cst.Call) -> bool:
 
 
 def is_neutral(value: cst.BaseExpression | None) -> bool:
-    """None, "", {}, [] and their constructors, and dicts of them: values that look like data and say nothing."""
+    """None, "", {}, [] and their constructors, dicts and tuples of them: values that look like data and say nothing."""
     if value is None or (isinstance(value, cst.Name) and value.value == "None"):
         return True
     if isinstance(value, cst.SimpleString):
         return ex.text(value) in {"", "{}"}
     if isinstance(value, cst.Dict):
         return all(isinstance(part, cst.DictElement) and is_neutral(part.value) for part in value.elements)
-    if isinstance(value, (cst.List, cst.Tuple)):
+    if isinstance(value, cst.Tuple):
+        return all(is_neutral(part.value) for part in value.elements)
+    if isinstance(value, cst.List):
         return not value.elements
     return isinstance(value, cst.Call) and ex.dotted(value.func) in {"dict", "list", "set", "str"} and not value.args
 

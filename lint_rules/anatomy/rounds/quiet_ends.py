@@ -20,7 +20,7 @@ from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.truth import evaluate
+from lint_rules.syntax.truth import evaluate, truth
 from lint_rules.syntax.walk import children, last_statement, walk, walk_scope
 
 _CLIENT_ERROR = re.compile(
@@ -119,15 +119,17 @@ def tested_for_end(anatomy: Anatomy, function: Scope, names: set[str], after: cs
     texts = function.nodes_of(cst.SimpleString, cst.FormattedString)
     words = Counter(ex.source(text) for text in texts if not handlers.is_neutral(text))
     for node in function.nodes:
-        if type(node) is not cst.If or order[node] < order[after] or not _asks_for_nothing(node.test, names):
+        body = _taken(node, names) if type(node) is cst.If and order[node] > order[after] else None
+        if body is None:
             continue
-        last = last_statement(node.body)
-        calls = (n for n in _done_with(node.body, names) if type(n) is cst.Call)
+        last = last_statement(body)
+        calls = (n for n in _done_with(body, names) if type(n) is cst.Call)
         quiet = all(done[ex.source(call)] > 1 for call in calls)  # what is done at other ends, too, tells nothing
-        quiet = quiet and not any(isinstance(n, cst.Raise) for n in walk(node.body))
-        set_there = (left for n in walk(node.body) if isinstance(n, cst.Assign) for left in _left(n.value, names))
+        quiet = quiet and not any(isinstance(n, cst.Raise) for n in walk(body))
+        set_there = (left for n in walk(body) if isinstance(n, cst.Assign) for left in _left(n.value, names))
         quiet = quiet and all(words[ex.source(left)] != 1 for left in set_there)
-        if quiet and isinstance(last, (cst.Break, cst.Return)) and not anatomy.module.inside(node, after):
+        ends = isinstance(last, (cst.Break, cst.Return)) or ends_by_flag(anatomy, last)
+        if quiet and ends and not anatomy.module.inside(node, after):
             given = _left(last.value, names) if isinstance(last, cst.Return) else ()
             if not all(handlers.is_neutral(value) or type(value) is cst.Name for value in given):
                 return None
@@ -136,6 +138,23 @@ def tested_for_end(anatomy: Anatomy, function: Scope, names: set[str], after: cs
                 return last
         return None
     return None
+
+
+def _taken(test: cst.If, names: set[str]) -> cst.BaseSuite | None:
+    """Where a test leads to that holds, or does not, because there is no reply."""
+    if _asks_for_nothing(test.test, names):
+        return test.body
+    denied = isinstance(test.orelse, cst.Else) and evaluate(test.test, partial(_of_nothing, names)) is False
+    return test.orelse.body if denied and isinstance(test.orelse, cst.Else) else None
+
+
+def ends_by_flag(anatomy: Anatomy, last: cst.CSTNode | None) -> bool:
+    """`finished = True` in `while not finished`."""
+    if not isinstance(last, cst.Assign) or not isinstance(last.targets[0].target, cst.Name):
+        return False
+    flag, loop = last.targets[0].target.value, anatomy.module.loop_around(last, own=True)
+    value = {"True": True, "False": False}.get(ex.dotted(last.value) or "")
+    return value is not None and isinstance(loop, cst.While) and truth(loop.test, {flag: value}) is False
 
 
 def _asks_for_nothing(test: cst.BaseExpression, names: set[str]) -> bool:
@@ -161,11 +180,18 @@ def _empty_with(anatomy: Anatomy, function: Scope, names: set[str], after: cst.C
     """The names that are set to nothing where names are neutral: `calls = reply.calls if reply else []`."""
     found: set[str] = set()
     for node in function.nodes_of(cst.Assign):
-        choice = isinstance(ex.inner(node.value), (cst.IfExp, cst.BooleanOperation))
-        if choice and anatomy.module.order[node] > anatomy.module.order[after]:
-            if all(map(handlers.is_neutral, _left(node.value, names | found))):
+        value, none = ex.inner(node.value), names | found
+        if anatomy.module.order[node] > anatomy.module.order[after]:
+            parts = _left(value, none) if isinstance(value, (cst.IfExp, cst.BooleanOperation)) else (value,)
+            if all(handlers.is_neutral(part) or _goes_through(part, none) for part in parts):
                 found.update(name for target in node.targets for name in ex.target_names(target.target))
     return found
+
+
+def _goes_through(value: cst.BaseExpression, names: set[str]) -> bool:
+    """`[part for part in reply if ...]`: there is none where there is no reply."""
+    source = value.for_in.iter if isinstance(value, (cst.ListComp, cst.GeneratorExp)) else None
+    return isinstance(source, cst.Name) and source.value in names
 
 
 def _done_with(body: cst.BaseSuite, names: set[str]) -> Iterator[cst.CSTNode]:

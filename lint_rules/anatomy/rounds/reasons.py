@@ -24,3 +24,9 @@ def says_why(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     texts = [ex.text(part) or "" for part in said]
     texts += [n.value for part in said for n in walk(part) if isinstance(n, cst.FormattedStringText)]
     return any(_REASON.search(text) for text in texts)
+
+
+def is_mere_word(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether one word, as people say it, stands for an answer: "Done." gives no reason, and "timeout" is a code."""
+    said = ex.text(value) or ""
+    return said.istitle() and len(said.split()) == 1 and not says_why(anatomy, value)

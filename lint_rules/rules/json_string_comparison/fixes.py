@@ -39,7 +39,7 @@ def repair(anatomy: Anatomy, guard: Guard, texts: list[Made]) -> Fix | None:
 def _both_dumped(anatomy: Anatomy, guard: Guard) -> Fix | None:
     """`json.dumps(a) == json.dumps(b)` becomes `a == b`."""
     node = guard.node
-    if not isinstance(node, cst.Comparison) or guard.how != "equal":
+    if not isinstance(node, cst.Comparison) or len(node.comparisons) > 1 or guard.how != "equal":
         return None
     target = node.comparisons[0]
     values = [_dumped(anatomy, side) for side in (node.left, target.comparator)]

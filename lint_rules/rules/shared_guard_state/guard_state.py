@@ -8,6 +8,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.guards.call_parts import ARGUMENTS, Part
 from lint_rules.anatomy.guards.guards import Guard, Guards
 from lint_rules.anatomy.messages.growth import SETUPS
 from lint_rules.anatomy.rounds.limits import Limits
@@ -22,6 +23,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk
 
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.Equal, cst.NotEqual)
+_WITH_VALUES = ARGUMENTS | {Part.WHOLE}
 _TIDYING = frozenset({"strip", "lower", "casefold", "upper"})
 
 
@@ -49,10 +51,11 @@ class GuardStates:
     def all(self) -> Iterator[GuardState]:
         told: set[Slot] = set()
         for loop in self.anatomy.rounds:
-            if not self._serves_turns(loop.function):
+            region, serves = self._region(loop), self._serves_turns(loop.function)
+            if not serves and not self._is_made_again(loop.function.owner):
                 continue
-            region = self._region(loop)
             states = [*self._counters(loop, region), *self._signatures(loop, region)]
+            states = [state for state in states if serves or self._is_of_all_objects(state.slot)]
             if states and told.isdisjoint(_owner(state.slot) for state in states):
                 yield states[0]  # the count and what it counts are one guard
             told.update(_owner(state.slot) for state in states)
@@ -105,12 +108,31 @@ class GuardStates:
         made = [n for n in self.module.nodes_of(cst.Call) if self.facts.slots.constructed(n) is cls]
         return bool(made) and all(self._is_for_one_run(node) for node in made)
 
+    def _is_made_again(self, cls: Scope | None) -> bool:
+        """Whether an agent is made for each of several turns, each of which runs only once."""
+        made = [n for n in self.module.nodes_of(cst.Call) if cls is not None and self.facts.slots.constructed(n) is cls]
+        served = self.graph.servings
+        return any(self.module.scope_of[n].function in served or self.module.loop_around(n, own=True) for n in made)
+
+    def _is_of_all_objects(self, slot: Slot) -> bool:
+        """A global, or what the body of a class makes once for all of its objects."""
+        owner = _owner(slot)
+        made = [self.module.scope_of[value] for value in self.facts.assigned(owner)]
+        return owner[0] == "var" or (owner == slot and bool(made) and all(scope.kind == "class" for scope in made))
+
     def _is_for_one_run(self, node: cst.Call) -> bool:
         parent = self.module.parent.get(node)
         if isinstance(parent, cst.Attribute):
             return True
-        local = isinstance(parent, cst.Assign) and all(isinstance(t.target, cst.Name) for t in parent.targets)
-        return local and self.module.scope_of[node].function.kind == "function"
+        if not isinstance(parent, cst.Assign) or not all(isinstance(t.target, cst.Name) for t in parent.targets):
+            return False
+        return self.module.scope_of[node].function.kind == "function" and not self._is_used_again(parent)
+
+    def _is_used_again(self, made: cst.Assign) -> bool:
+        """Whether a loop uses what is made before it: `agent = Agent()`, `while True: agent.run(input())`."""
+        slot = self.facts.slots.of(made.targets[0].target)
+        loops = (self.module.loop_around(name, own=True) for name in self.facts.names.get(slot or (), ()))
+        return any(loop is not None and not self.module.inside(made, loop) for loop in loops)
 
     # -- counters ---------------------------------------------------------------------------------------------
 
@@ -118,13 +140,18 @@ class GuardStates:
         """`self.same += 1`, set back to 0 when a round is not like the last, and compared with a limit."""
         for node in self.module.nodes_of(cst.AugAssign):
             slot = self.facts.slots.of(node.target)
-            if slot is None or not _outlives(slot) or not isinstance(node.operator, cst.AddAssign):
+            if (
+                slot is None
+                or not _outlives(slot)
+                or not isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign))
+            ):
                 continue
             if ex.integer(node.value) != 1 or not self._in_rounds(node, loop, region):
                 continue
             test = self._compared(slot, loop, region)
             if test is None or not (self._is_set_back(node, slot) or self._bounds_turn(test, slot, loop, region)):
-                continue
+                if test is None or not self._counts_failures(node, test, slot, loop, region):
+                    continue
             if not self._begun_anew(slot, loop, region):
                 yield GuardState("counter", node, slot, test, loop, self._made(slot))
 
@@ -143,6 +170,17 @@ class GuardStates:
         ends = [decision.node for decision in decisions if decision.limit is test]
         if not ends or any(isinstance(end, cst.If) and _is_mixed_or_raises(end) for end in ends):
             return False
+        return self._is_read_in_rounds(slot, loop, region)
+
+    def _counts_failures(
+        self, counted: cst.CSTNode, test: cst.CSTNode, slot: Slot, loop: RoundLoop, region: set[Scope]
+    ) -> bool:
+        """Whether errors of tools are counted, and a test of it answers for one, with no error."""
+        around = next((outer for outer in self.module.ancestors(test) if isinstance(outer, cst.If)), None)
+        decides = around is not None and self.module.inside(test, around.test) and not _is_mixed_or_raises(around)
+        return decides and self.module.in_handler(counted) and self._is_read_in_rounds(slot, loop, region)
+
+    def _is_read_in_rounds(self, slot: Slot, loop: RoundLoop, region: set[Scope]) -> bool:
         places = (node for node in self.module.nodes_of(cst.Attribute, cst.Name) if self.facts.slots.of(node) == slot)
         reads = (node for node in places if not isinstance(self.module.parent[node], cst.AssignTarget))
         return all(self.module.scope_of[node].function in {*region, loop.function} for node in reads)
@@ -179,15 +217,36 @@ class GuardStates:
                     yield GuardState(how, change, slot, guard.node, loop, self._made(slot))
 
     def _kept(self, guard: Guard, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
-        """Where the rounds store a signature: an assignment, or `seen.add(key)`; a dict of results is a cache."""
+        """Where the rounds store a signature: an assignment, `seen.add(key)`, `counts[key] += 1`, `seen[key] = True`.
+
+        A dict of results is a cache, and who else is asked for in a key has a state of its own.
+        """
         if guard.how == "equal":
             return next((node for node in self._assigned(slot) if self._in_rounds(node, loop, region)), None)
-        for node in self.module.nodes_of(cst.Call):
-            base = ex.receiver(node)
-            if base is not None and ex.called_name(node) in {"add", "append"} and self.facts.slots.of(base) == slot:
-                if self._in_rounds(node, loop, region) and not self._is_granted(node):
+        if self._is_for_one_of_many(guard):
+            return None
+        for node in self.module.nodes_of(cst.Assign, cst.AugAssign):
+            target = ex.targets(node)[0]
+            if isinstance(target, cst.Subscript) and self.facts.slots.of(target.value) == slot and _marks(node.value):
+                if self._in_rounds(node, loop, region) and guard.parts & _WITH_VALUES:
                     return node
+        for call in self.module.nodes_of(cst.Call):
+            base = ex.receiver(call)
+            if base is not None and ex.called_name(call) in {"add", "append"} and self.facts.slots.of(base) == slot:
+                if self._in_rounds(call, loop, region) and not self._is_granted(call):
+                    return call
         return None
+
+    def _is_for_one_of_many(self, guard: Guard) -> bool:
+        """Whether a key says more than what is called: `(chat_id, name, args)`."""
+        signatures = self.anatomy.guards.signatures
+        for value in self.facts.values_of(guard.key_node) or [guard.key_node]:
+            parts = (e.value for node in walk(value) if isinstance(node, (cst.Tuple, cst.List)) for e in node.elements)
+            filled = (node.expression for node in walk(value) if isinstance(node, cst.FormattedStringExpression))
+            for part in (*parts, *filled):
+                if isinstance(part, (cst.Name, cst.Attribute)) and not signatures.of(part).made:
+                    return True
+        return False
 
     def _is_granted(self, node: cst.Call) -> bool:
         """Whether something is put there since a person has said so, or who asks one: `if answer == "always": ...`."""
@@ -246,6 +305,10 @@ class GuardStates:
                 targets = [base] if base is not None else []
             if any(self.facts.slots.of(target) in slots for target in targets):
                 return True
+            if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and slot[0] == "attr":
+                holder = isinstance(node.targets[0].target, cst.Attribute)  # `self.guard = Guard()`
+                if holder and self.facts.slots.constructed(node.value) is slot[1] and not self._is_of_all_objects(slot):
+                    return True
         return self._by_base_class(slot, loop)
 
     def _may_begin_anew(self, call: cst.Call) -> bool:
@@ -300,6 +363,13 @@ def _is_said(arg: cst.Arg) -> bool:
 
 def _is_mixed_or_raises(end: cst.If) -> bool:
     return isinstance(ex.inner(end.test), cst.BooleanOperation) or bool(nodes_below(end.body, cst.Raise))
+
+
+def _marks(value: cst.BaseExpression) -> bool:
+    """`1`, `True`, `counts.get(key, 0) + 1`: what says that a key was there, or how often."""
+    value = value.left if isinstance(value, cst.BinaryOperation) and ex.integer(value.right) == 1 else value
+    asks = isinstance(value, cst.Call) and ex.called_name(value) == "get"
+    return asks or ex.integer(value) is not None or ex.dotted(value) == "True"
 
 
 def _prefixes(slot: Slot) -> Iterator[Slot]:

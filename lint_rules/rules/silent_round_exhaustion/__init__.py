@@ -52,9 +52,10 @@ apart, through tuples, dicts, calls and the names that it gets behind the loop, 
 way of the used-up rounds one of them
 
 - still has the empty value (`""`, `[]`, `{}`) that it got before the loop, or words that stand for an empty answer, too
-  (`text = reply.text or text`), and do not say why there is none; or is what the loop itself waits for (`while
-  found is None and`), with something empty in its place (`found or {}`), or is an empty text of its own (`return ""`),
-  where no caller of the file asks whether there is one;
+  (`text = reply.text or text`), or one word (`"Done."`), and do not say why there is none; or is an object with such a
+  part (`result = {"text": ""}`), where no other part is set where the loop is left; or is what the loop itself waits
+  for (`while found is None and`), with something empty in its place (`found or {}`), or is an empty text of its own
+  (`return ""`), where no caller of the file asks whether there is one;
 - is None, where a caller of the file takes a part of what it is given, calls a method of it, or goes through it, and
   does not ask first whether there is any;
 - is the text of the last reply, which asked for tools, or that whole reply, where its callers are all in the file and

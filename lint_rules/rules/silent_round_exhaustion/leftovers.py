@@ -15,7 +15,7 @@ from lint_rules.anatomy.calls.call_tests import reads_calls, shows_calls, speaks
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.limits import Cause, Limits
-from lint_rules.anatomy.rounds.reasons import says_why
+from lint_rules.anatomy.rounds.reasons import is_mere_word, says_why
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.rounds.slices import FILLERS
 from lint_rules.anatomy.values.kinds import Kind
@@ -73,7 +73,8 @@ class Leftovers:
         if any(self._says_how_it_ended(leaf.value) for leaf in leaves):
             return None
         for leaf in leaves:
-            if self._is_first_value(leaf.value) or self._is_awaited(leaf.value):
+            first = self._is_first_value(leaf.value) or self._has_first_value(leaf.value)
+            if first or self._is_awaited(leaf.value):
                 return self._leftover(leaf, empty=True)
         for leaf in leaves:
             if self._is_last_text(leaf.value) or self._is_text_of_rounds(leaf.value) or self._is_last_reply(leaf.value):
@@ -99,6 +100,9 @@ class Leftovers:
         for decision in self.limits.decisions:
             test = getattr(decision.node, "test", None)
             if test is not None and reads_calls(self.facts, test):
+                return True
+            flags = (self.slots.of_name(part) for part in walk(test)) if test is not None else ()  # `done = not calls`
+            if any(reads_calls(self.facts, value) for flag in flags for value in self._set_inside(flag)):
                 return True
             if test is not None and decision.cause is Cause.REPLY:
                 parts = (part for part in self.limits.slice.of([test]) if isinstance(part, cst.BaseExpression))
@@ -240,9 +244,35 @@ class Leftovers:
         said = any(map(self._is_said, inside))
         return said and all(map(self._ends_the_loop, inside)) and not self._added(slot)
 
+    def _has_first_value(self, part: cst.BaseExpression) -> bool:
+        """An object from before the loop of which a part, empty there, is set where the loop is left, and no other."""
+        slot = self.slots.of_name(part)
+        made = self.facts.assigned(slot)
+        if slot is None or len(made) != 1 or self.module.inside(made[0], self.loop.node):
+            return False
+        first = dict(ex.dict_parts(made[0])) if isinstance(made[0], (cst.Dict, cst.Call)) else {}
+        cls = self.slots.constructed(made[0]) if isinstance(made[0], cst.Call) else None
+        for field in cls.nodes_of(cst.AnnAssign) if cls is not None else ():
+            if isinstance(field.target, cst.Name) and field.value is not None:
+                first.setdefault(field.target.value, field.value)
+        ended = dict[str, cst.BaseExpression]()
+        for node in self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Assign):
+            pair = ex.member(node.targets[0].target)
+            if pair is not None and self.slots.of(pair[0]) == slot and self._ends_the_loop(node.value):
+                ended[pair[1]] = node.value
+        (name, value), *others = [*ended.items()] or [("", part)]
+        empty = is_neutral(first[name]) and ex.dotted(first[name]) != "None" if name in first else False
+        inside = self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Arg)
+        return empty and not others and self._is_said(value) and all(self.slots.of(arg.value) != slot for arg in inside)
+
     def _stands_in(self, name: cst.BaseExpression, first: cst.BaseExpression, inside: list[cst.BaseExpression]) -> bool:
-        """`answer = reply.text or answer`: words that may stand behind an answer as well, and tell of no other end."""
+        """`answer = reply.text or answer`: words that may stand behind an answer as well, and tell of no other end.
+
+        So does one word alone, which is no sentence, such as "Done.".
+        """
         slot = self.slots.of(name)
+        if is_mere_word(self.anatomy, first):
+            return True
         kept = any(self.slots.of(part) == slot for value in inside for part in ex.alternatives(value))
         return (
             (kept or any(map(self._is_set_if_there, inside)))

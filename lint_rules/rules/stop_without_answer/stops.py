@@ -8,8 +8,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_tests import tells_calls, with_calls
+from lint_rules.anatomy.calls.call_tests import speaks_of_calls, tells_calls, with_calls
 from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.rounds.executions import executions
+from lint_rules.anatomy.rounds.reasons import is_mere_word
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -17,7 +19,7 @@ from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import walk, walk_scope
 
 _TEXT = frozenset({"content", "text", "output_text"})
 _SHAPES = frozenset({"strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace"})
@@ -48,6 +50,8 @@ def stops(anatomy: Anatomy) -> Iterator[Stop]:
         for node in anatomy.module.nodes_inside(loop.node.body, loop.function, cst.Return, cst.Assign):
             value = _answered(anatomy, node)
             text = texts.text_in(value, names) if value is not None else None
+            if text is None and value is not None and _is_phrase(anatomy, loop, node, value):
+                text = value
             if text is None or not anatomy.module.before(loop.asks, node):
                 continue
             test = _knows_calls(anatomy, loop, node)
@@ -122,9 +126,14 @@ class _Texts:
             return self._blocks.get(root, root) if root is not None else None
         if isinstance(node, cst.BooleanOperation) and handlers.is_neutral(node.right):
             return self.root_of(node.left)
+        if isinstance(node, cst.FormattedString):  # `f"{reply.content}"`
+            only = node.parts[0] if len(node.parts) == 1 else None
+            return self.root_of(only.expression) if isinstance(only, cst.FormattedStringExpression) else None
         if not isinstance(node, cst.Call):
             return None
         joined, base = node.args[0].value if node.args else None, ex.receiver(node)
+        if joined is not None and ex.dotted(node.func) == "str":
+            return self.root_of(joined)
         if isinstance(joined, (cst.GeneratorExp, cst.ListComp)):
             part, blocks = ex.member(joined.elt), ex.member(joined.for_in.iter)
             return _root_name(blocks[0]) if part is not None and part[1] == "text" and blocks is not None else None
@@ -147,13 +156,51 @@ class _Texts:
         )
 
     def text_in(self, value: cst.BaseExpression, reply: set[str]) -> cst.BaseExpression | None:
-        """The reply's text in `reply.content`, `reply.content or "..."`, `text, round`."""
+        """The reply's text in `reply.content`, `reply.content or "..."`, `text, round`, `{"text": text}`, `Told(text)`.
+
+        A constant beside it, in a dict or object, may say how it ended, and who gets the calls may run them.
+        """
         parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+        if isinstance(value, cst.Dict) or (isinstance(value, cst.Call) and self._makes_object(value)):
+            parts = [each for _, each in ex.dict_parts(value)]
+            parts += ex.positional(value) if isinstance(value, cst.Call) else []
+            if any(_is_fixed(each) or _is_calls(self._anatomy, each) for each in parts):
+                return None
         first = (next(ex.alternatives(part)) for part in parts)  # what stands behind `or` is what is said instead
         return next((one for one in first if self.is_text(one, reply)), None)
 
+    def _makes_object(self, call: cst.Call) -> bool:
+        return self._slots.constructed(call) is not None or ex.called_name(call)[:1].isupper()
+
     def is_text(self, node: cst.BaseExpression, reply: set[str]) -> bool:
         return self.root_of(node) in reply or (isinstance(node, cst.Name) and node.value in self.of(reply))
+
+
+def _is_phrase(anatomy: Anatomy, loop: RoundLoop, node: cst.CSTNode, value: cst.BaseExpression) -> bool:
+    """Whether one word, which can give no reason, or none stands for the answer before any tool has run.
+
+    What the model has asked for, as a tool that ends the turn, is not what it hangs on, and nothing is done there.
+    """
+    says_nothing, module = ex.text(value) == "" or is_mere_word(anatomy, value), anatomy.module
+    test = next((outer for outer in module.ancestors(node) if isinstance(outer, cst.If)), None)
+    if not says_nothing or test is None or not module.inside(test, loop.node):
+        return False
+    if speaks_of_calls(anatomy.facts, test.test) or any(map(_does, walk_scope(test.body))):
+        return False
+    runs = executions(anatomy.facts, anatomy.transcript, loop.function)
+    return not any(module.before(loop.asks, run) and module.before(run, node) for run in runs)
+
+
+def _does(node: cst.CSTNode) -> bool:
+    """Whether anything is called in what a stop does but a log that no user reads."""
+    return isinstance(node, cst.Call) and (not handlers.is_logging(node) or "print" in ex.called_name(node))
+
+
+def _is_fixed(value: cst.BaseExpression) -> bool:
+    """`True`, `3`, `"stopped"`, `Ending.STOPPED`."""
+    named = ex.last_name(value) if isinstance(value, cst.Attribute) else None
+    literal = isinstance(value, (cst.BaseString, cst.BaseNumber)) or ex.dotted(value) in ex.CONSTANTS
+    return literal or (named is not None and named.isupper())
 
 
 def _is_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

@@ -16,6 +16,7 @@ from lint_rules.anatomy.program.handlers import Ending
 from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.quiet_ends import (
     bound_to,
+    ends_by_flag,
     guarded_request,
     runs_tools,
     takes_failures,
@@ -65,8 +66,19 @@ def _silent(anatomy: Anatomy, guard: cst.Try) -> Iterator[cst.ExceptHandler]:
             if handlers.handle(anatomy.module, guard, handler).ending in {Ending.NEUTRAL, Ending.DROPS}:
                 if not any(type(node) is cst.Call and not handlers.is_neutral(node) for node in walk(handler.body)):
                     yield handler
-            elif _returns_as_ever(anatomy, handler):
+            elif _returns_as_ever(anatomy, handler) or _flag(anatomy, handler) is not None:
                 yield handler
+
+
+def _flag(anatomy: Anatomy, handler: cst.ExceptHandler) -> cst.CSTNode | None:
+    """The flag by which a handler ends its loop, `done = True`, where it does nothing else."""
+    done = [node for node in walk_scope(handler.body) if isinstance(node, cst.BaseSmallStatement)]
+    flags = [node for node in done if ends_by_flag(anatomy, node)]
+    return (
+        flags[0]
+        if flags and all(isinstance(node, (cst.Continue, cst.Pass)) or node in flags for node in done)
+        else None
+    )
 
 
 def _returns_as_ever(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
@@ -107,9 +119,11 @@ def _end(
         if loop in rounds or any(node is not None and anatomy.module.inside(node, guard.body) for node in rounds):
             return last
         return _ended_by_callers(anatomy, function, rounds) if handlers.is_neutral(last.value) else None
+    if (flag := _flag(anatomy, handler)) is not None:
+        return flag if loop in rounds and not told_after(anatomy, loop, function) else None
     if isinstance(last, (cst.Continue, cst.Raise)):
         return None
-    emptied = _emptied(handler)
+    emptied = _emptied(handler) | _emptied_before(anatomy, guard)
     if loop in rounds:
         return tested_for_end(anatomy, function, bound_to(anatomy, request) | emptied, guard)
     given = (node.value for node in function.nodes_of(cst.Return))
@@ -122,6 +136,19 @@ def _emptied(handler: cst.ExceptHandler) -> set[str]:
     """The names to which a handler gives a value that says nothing."""
     assigns = (node for node in walk(handler.body) if isinstance(node, cst.Assign) and handlers.is_neutral(node.value))
     return {name for node in assigns for target in node.targets for name in ex.target_names(target.target)}
+
+
+def _emptied_before(anatomy: Anatomy, guard: cst.Try) -> set[str]:
+    """The names that a `try` was to set, which hold a value that says nothing if it fails: `calls = []` before it."""
+    function, module = anatomy.module.scope_of[guard].function, anatomy.module
+    wanted = {
+        name for node in walk_scope(guard.body) for target in ex.assigned(node) for name in ex.target_names(target)
+    }
+    last: dict[str, cst.BaseExpression] = {}
+    for node in function.nodes_of(cst.Assign):
+        if module.before(node, guard) and module.loop_around(node, own=True) is module.loop_around(guard, own=True):
+            last.update({name: node.value for target in ex.targets(node) for name in ex.target_names(target)})
+    return {name for name in wanted & last.keys() if handlers.is_neutral(last[name])}
 
 
 def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: _Rounds) -> cst.CSTNode | Related | None:
