@@ -32,7 +32,7 @@ ROLES: dict[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
     "model": "assistant", "ai": "assistant", "tool": "tool", "function": "tool",
 }  # fmt: skip
-_CLASSES: dict[str, Role] = {
+CLASSES: dict[str, Role] = {
     "AIMessage": "assistant", "ModelResponse": "assistant", "HumanMessage": "user", "SystemMessage": "system",
     "ToolMessage": "tool", "FunctionMessage": "tool", "UserMessage": "user", "AssistantMessage": "assistant",
     "FunctionExecutionResultMessage": "tool",
@@ -190,7 +190,7 @@ class Messages:
     def _called(self, node: cst.Call, arguments: Arguments, depth: int) -> list[Message]:
         name = ex.called_name(node)
         keys = self.dicts.made(node, arguments)
-        role = _CLASSES.get(name)
+        role = CLASSES.get(name)
         if role is not None:
             content = keys.items.get("content") or ex.argument(node, "content", 0)
             found = self._of_keys(node, keys, arguments, depth) or Message(node, more=keys.more)

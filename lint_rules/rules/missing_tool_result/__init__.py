@@ -64,22 +64,22 @@ is stored (also by the function that asks for it) and the next request, or the e
 told that the stored reply has calls, and nothing is done with them before the next request is made with that history,
 that is reported, whether or not the function answers others. So is a result that is told in words (`{"role":
 "user", "content": f"The tool says {out}"}`) behind a stored message that has the calls themselves, where nothing in the
-file answers any, and the model is not one of Ollama, which refuses nothing. Then it asks whether the conversation goes on from there:
-the model is asked again, the caller gets the answers, or the history outlives the function. Tests that tell calls from
-other parts of a reply are understood. An error counts where the model decides about it: a tool that it named and that
-is not there, or fails, one of a table of lambdas, malformed arguments, one that it leaves out (`args["path"]`, where
-nobody asks for it before), what is no number, file, command or address for a function of the library
-(`int(args["lines"])`), or does not fit a form (`Order.model_validate(args)`); here, or in a function that gets the
-calls, or one of them, also of another file that answers them all. It is followed outwards, also where a handler raises
-it anew under another name: to a handler that goes on with the history, here, in a caller, or in a file that imports
-this one (a history of the program itself is there for whoever takes the error); to a chat framework, which catches it,
-or one in whose object the history lies (`st.session_state`); and to whoever runs a turn of an object that keeps the
-history (there, a tool must fail). Calls and results may be handed to a store, as rows, keys, files, or to an object of
-another file: what it gives is sent again, with its calls, and an error leaves them open there, whoever takes it. So it
-is where somebody stops the turn while a tool runs: a person, with the keys, or another task, if a handler that names
-that goes on, here or in a file that imports this one, if the task that the turn runs in is cancelled there, or its time
-runs out (`wait_for`), or if a framework stops it when its user wants that; or the program ends there, where each
-message is written at once, and what reads it again looks for no open calls; where an error of the project's own is
+file answers any, and the model is not one of Ollama, which refuses nothing. Then it asks whether the conversation goes
+on from there: the model is asked again, the caller gets the answers, or the history outlives the function. Tests that
+tell calls from other parts of a reply are understood. An error counts where the model decides about it: a tool that it
+named and that is not there, or fails, one of a table of lambdas, malformed arguments, one that it leaves out
+(`args["path"]`, where nobody asks for it before), what is no number, file, command or address for a function of the
+library (`int(args["lines"])`), or does not fit a form (`Order.model_validate(args)`); here, or in a function that gets
+the calls, or one of them, also of another file that answers them all. It is followed outwards, also where a handler
+raises it anew under another name: to a handler that goes on with the history, here, in a caller, or in a file that
+imports this one (a history of the program itself is there for whoever takes the error); to a chat framework, which
+catches it, or one in whose object the history lies (`st.session_state`); and to whoever runs a turn of an object that
+keeps the history (there, a tool must fail). Calls and results may be handed to a store, as rows, keys, files, or to an
+object of another file: what it gives is sent again, with its calls, and an error leaves them open there, whoever takes
+it. So it is where somebody stops the turn while a tool runs: a person, with the keys, or another task, if a handler
+that names that goes on, here or in a file that imports this one, if the task that the turn runs in is cancelled there,
+or its time runs out (`wait_for`), or if a framework stops it when its user wants that; or the program ends there, where
+each message is written at once, and what reads it again looks for no open calls; where an error of the project's own is
 raised between the calls and their results, also by a function that knows no call; and a `yield` between them, where who
 reads the turn may leave, and comes back to the history: for whom a framework reads it, or the socket that is sent each
 piece. A loop that only puts calls aside for another one counts as that one; a list of calls that is only filled,
