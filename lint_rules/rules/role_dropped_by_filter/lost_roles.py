@@ -45,7 +45,8 @@ class LostRole:
 def lost_roles(anatomy: Anatomy) -> Iterator[LostRole]:
     """The roles that the loops of a file lose, one for each loop."""
     for chain in role_chains(anatomy):
-        is_talk = {ROLES[word] for word in chain.taken}.issuperset({"user", "assistant"})
+        left_out = {ROLES[word] for word in chain.handled - chain.taken}
+        is_talk = ({ROLES[word] for word in chain.taken} - left_out).issuperset({"user", "assistant"})
         requests = [*_requests(anatomy, chain)] if is_talk else []
         if not requests and not (is_talk and _may_be_sent(anatomy, chain)):
             continue

@@ -8,11 +8,12 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.messages import CLASSES, ROLES
+from lint_rules.anatomy.messages.role_tests import excludes_roles
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.conditions import Tested, passed
 from lint_rules.syntax.elements import iterated
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
@@ -26,7 +27,7 @@ class RoleChain:
     """`loop` goes over messages, `node` is where it first asks for the role of the `message` in hand.
 
     Of those of the roles that are `taken` it puts the `values` into the list `built`: of a comprehension, itself. With
-    those that are `handled` it does something. Roles are words here, as messages have them.
+    those that are `handled` it does something, or it names them. Roles are words here, as messages have them.
     """
 
     node: cst.CSTNode
@@ -46,7 +47,7 @@ def role_chains(anatomy: Anatomy) -> Iterator[RoleChain]:
         if first is None:
             continue
         node, (message, _) = first
-        handled = _of_all(anatomy, _effects(anatomy, loop), loop.body)
+        handled = _of_all(anatomy, _effects(anatomy, loop), loop.body) | _named(anatomy, tests)
         for slot, calls in _grown(anatomy, loop).items():
             values = tuple(call.args[-1].value for call in calls)
             yield RoleChain(node, loop, message, _of_all(anatomy, calls, loop.body), handled, values, slot)
@@ -55,11 +56,18 @@ def role_chains(anatomy: Anatomy) -> Iterator[RoleChain]:
         told = next((told for told in asked if told is not None), None)
         if told is not None and Kind.HISTORY in anatomy.facts.kinds(iterated(over.iter)):
             taken = _roles_at(anatomy, made.elt, made)
-            yield RoleChain(made, over, told[0], taken, taken, (made.elt,), made)
+            yield RoleChain(made, over, told[0], taken, taken | _named(anatomy, over.ifs), (made.elt,), made)
 
 
 def _of_all(anatomy: Anatomy, nodes: Iterable[cst.CSTNode], region: cst.CSTNode) -> frozenset[str]:
     return frozenset[str]().union(*(_roles_at(anatomy, node, region) for node in nodes))
+
+
+def _named(anatomy: Anatomy, tests: Iterable[Tested]) -> frozenset[str]:
+    """The roles that tests name: to leave these out is meant."""
+    told = ((each.test, roles_tested(anatomy, each.test)) for each in tests)
+    named = (_ALL - one[1] if excludes_roles(test) else one[1] for test, one in told if one is not None)
+    return frozenset[str]().union(*named)
 
 
 def loops(anatomy: Anatomy) -> Iterator[cst.For]:
