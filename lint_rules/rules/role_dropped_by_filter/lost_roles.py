@@ -116,6 +116,8 @@ def _may_be_sent(anatomy: Anatomy, chain: RoleChain) -> bool:
 def _shows(anatomy: Anatomy, chain: RoleChain, role: Role) -> tuple[cst.CSTNode | None, str | None]:
     """Where messages of a role get into the list that a loop goes over, and which word they have for it."""
     listed, contents = iterated(chain.loop.iter), anatomy.contents
+    if role == "tool" and not _keeps_calls(anatomy, chain):
+        return None, None
     if role == "system":
         proof = contents.system_message(listed)
         node = proof.node if proof is not None and proof.module is None else None
@@ -126,6 +128,17 @@ def _shows(anatomy: Anatomy, chain: RoleChain, role: Role) -> tuple[cst.CSTNode 
     put = ex.positional(node)[-1:] if isinstance(node, cst.Call) and not ex.made_of(node) else []
     said = ex.text(made["role"]) if (made := ex.dict_items(next(iter(put), node))).keys() >= {"role"} else None
     return node, said if said in ROLES else role
+
+
+def _keeps_calls(anatomy: Anatomy, chain: RoleChain) -> bool:
+    """Whether some message is kept as it is, or with its calls: else what is said is picked, and calls go with results."""
+    parts = [part for value in chain.values for part in (value, *walk(value))]
+    kept = any(anatomy.facts.slots.of(value) == chain.message for value in chain.values)
+    return kept or any(isinstance(part, cst.StarredDictElement) or _is_calls(part) for part in parts)
+
+
+def _is_calls(part: cst.CSTNode) -> bool:
+    return (ex.member(part) or (None, ""))[1] == "tool_calls"
 
 
 def _is_view(anatomy: Anatomy, chain: RoleChain) -> bool:
