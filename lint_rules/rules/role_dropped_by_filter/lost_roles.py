@@ -131,7 +131,7 @@ def _shows(anatomy: Anatomy, chain: RoleChain, role: Role) -> tuple[cst.CSTNode 
 
 
 def _keeps_calls(anatomy: Anatomy, chain: RoleChain) -> bool:
-    """Whether some message is kept as it is, or with its calls: else what is said is picked, and calls go with results."""
+    """Whether some message is kept as it is, or with its calls: else calls are left out as results are."""
     parts = [part for value in chain.values for part in (value, *walk(value))]
     kept = any(anatomy.facts.slots.of(value) == chain.message for value in chain.values)
     return kept or any(isinstance(part, cst.StarredDictElement) or _is_calls(part) for part in parts)
