@@ -36,6 +36,32 @@ def stays(source: str) -> None:
     same(source, source)
 
 
+# -- lists that are taken apart -------------------------------------------------------------------------------------
+
+
+def test_who_takes_one_after_the_other_goes_over_the_list() -> None:
+    loop = "def f(calls, log):\n    left = list(calls)\n    for {} in left:\n        log(g({}))\n        h()"
+    drained = "def f(calls, log):\n    left = {}(calls)\n    while left:\n        {}\n        h()"
+    taken = normal(drained.format("list", "one = left.pop(0)\n        log(g(one))"))
+    assert taken == normal(loop.format("one", "one"))
+    assert normal(drained.format("list", "log(g(left.pop(0)))")) == normal(loop.format("left_taken", "left_taken"))
+    assert "for left_taken in left" in normal(drained.format("deque", "log(g(left.popleft()))"))
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "one = left.pop()\n        log(one)",
+        "one = left.pop(0)\n        left.append(log(one))",
+        "if h():\n            log(left.pop(0))",
+        "one = left.pop(0)\n        log(one, left)",
+        "one = left.pop(0)\n        if log(one):\n            break\n    log(left)",
+    ],
+)
+def test_who_looks_at_what_is_left_does_not(inside: str) -> None:
+    assert "while left" in normal(f"def f(calls, log):\n    left = list(calls)\n    while left:\n        {inside}\n")
+
+
 # -- calls that somebody else makes ---------------------------------------------------------------------------------
 
 

@@ -480,9 +480,9 @@ class Needs(Surroundings):
         return "tool_calls" in self.texts and self.calls and self.has(ast.If)
 
     def rebuilds_calls(self) -> bool:
-        """A message made in this file; or one that takes over the role of another, and its calls."""
-        told = not self.texts.isdisjoint({"assistant", "tool"})
-        return self.calls and (told or ("tool_calls" in self.texts and self._copies_roles()))
+        """A message made in this file, or something else with calls."""
+        told = not self.texts.isdisjoint({"tool", "tool_calls"} | words.SPEAKERS | words.CALL_TAGS)
+        return self.calls and (told or not self.called.isdisjoint(words.MESSAGE_CLASSES))
 
     def grows_history(self) -> bool:
         """What adds to a list; where no agent is seen, what the result of a run holds (Pydantic AI, Agents SDK). Or a
@@ -534,13 +534,16 @@ class Needs(Surroundings):
     def keeps_answers(self) -> bool:
         """A handler of errors where a model is asked; or messages that are marked as the model's, whoever asks it."""
         is_ours = self.catches() and (self.agent or self.turns_elsewhere())
-        return is_ours or not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
+        return is_ours or self.says_roles()
 
-    def chains_roles(self) -> bool:
-        """`if m.role == "user": ... elif m.role == ...`."""
-        return ("role" in self.attributes or "role" in self.texts) and any(
-            len(node.orelse) == 1 and type(node.orelse[0]) is ast.If for node in self.nodes[ast.If]
-        )
+    def tells_roles_apart(self) -> bool:
+        """`if m.role == "user": ...`, `[m for m in history if m["role"] in ("user", "assistant")]`."""
+        asked = self.nodes[ast.If] or self.nodes[ast.ListComp] or self.nodes[ast.GeneratorExp]
+        return bool(asked) and (self.says_roles() or "isinstance" in self.called)
+
+    def says_roles(self) -> bool:
+        """Words for who speaks."""
+        return not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
 
     def tests_membership(self) -> bool:
         """`if m not in history`, `[m for m in history if m not in old]`."""

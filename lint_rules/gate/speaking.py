@@ -59,7 +59,7 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
     "AGL608": Needs.rebuilds_calls,
     "AGL609": Needs.reorders_answers,
     "AGL610": Needs.cuts_system,
-    "AGL611": Needs.chains_roles,
+    "AGL611": Needs.tells_roles_apart,
     "AGL612": Needs.tests_membership,
     "AGL613": Needs.splits_answers,
     "AGL614": Needs.signals,

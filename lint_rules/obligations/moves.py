@@ -76,7 +76,8 @@ class Moves:
         return Move(stored.node, loop.iter, target, loop) if loop is not None else None
 
     def _given(self, stored: Stored) -> cst.BaseExpression | None:
-        """What a write gets, in terms of this function: in a helper, the argument for its parameter."""
+        """What a write gets, in terms of this function: in a helper, the argument for its parameter, or what its object
+        has."""
         write = stored.write
         if write is None or write.value is None or write.node is stored.node:
             return write.value if write is not None else None
@@ -85,7 +86,9 @@ class Moves:
             return None
         given = dict(self.facts.slots.bindings(stored.node, callee))
         slot = self.facts.slots.of(write.value)
-        return given.get(slot) if slot is not None else None
+        if slot is None:
+            return None
+        return write.value if slot[0] == "attr" else given.get(slot)
 
     def _loop_over(self, value: cst.BaseExpression, node: cst.CSTNode) -> cst.For | None:
         """The loop whose element a value is: `for m in turn: history.append(m)`, with no choice between them."""

@@ -21,6 +21,7 @@ from lint_rules.obligations.again import Loop
 from lint_rules.obligations.places import Double, How, Places, text_of, untrimmed
 from lint_rules.obligations.steady import Steady
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import iterated
 from lint_rules.syntax.graph import AnyOf, Point
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import decorators, parameters
@@ -70,7 +71,7 @@ class Repeated:
             return None
         renewed = AnyOf(self.again.unstored(stored.slot), self.again.outside(loop))
         slots = self.places.depends(stored)
-        if isinstance(loop, cst.For) and self._is_over_calls(loop):
+        if isinstance(loop, cst.For) and (self._is_over_calls(loop) or self._is_over_parts(loop, stored)):
             if self._of_reply(stored, loop, slots) and self._comes_back(stored, renewed | self.again.renewed(slots)):
                 return None if self._one_call_known(loop) else How.PER_CALL
         elif isinstance(loop, cst.For) and self._is_stream(loop):
@@ -92,6 +93,15 @@ class Repeated:
             return True
         targets = ex.several(loop.target)
         return any(self.facts.is_kind(target, Kind.CALL) for target in targets)
+
+    def _is_over_parts(self, loop: cst.For, stored: Stored) -> bool:
+        """Whether a loop goes over the parts of what is stored in it: `for part in said["content"]`."""
+        listed = iterated(loop.iter)
+        content = stored.message.content if stored.message is not None else None
+        whole = {
+            self.facts.slots.of(part) for part in (listed, *(ex.member(listed) or ())[:1]) if not isinstance(part, str)
+        }
+        return any(self.facts.slots.of(part) in whole - {None} for part in (self.places.value(stored), content))
 
     def _of_reply(self, stored: Stored, loop: cst.For, slots: set[Slot]) -> bool:
         """Whether it is the reply, or holds the results of all its calls: that of one call belongs to its turn."""

@@ -51,8 +51,9 @@ with nothing of its front kept: a slice (`h[-n:]`, `h[k:]`), `del h[:n]`, `h.pop
 bound (`deque(maxlen=n)`). What is left is stored as the history or sent. Silent where the instructions are put there
 behind the cut, or by each run into a list of its own, of which only a rest is stored; where what is left gets
 instructions of its own, as does each request of the file (`[prompt, *h]`); where the front is kept or put back (`[h[0],
-*h[-n:]]`, `del h[1:n]`, `h.insert(0, ...)`), and where a role is asked for. Where the list may hold tool results, too,
-the same cut is also orphaned-tool-result (AGL602): another harm, with another cure.
+*h[-n:]]`, `del h[1:n]`, `h.insert(0, ...)`), and where a role is asked for: that of the first message, or one by which
+messages are picked, or the system's, not where the next user speaks. Where the list may hold tool results, too, the
+same cut is also orphaned-tool-result (AGL602): another harm, with another cure.
 
 ## Known problems
 System messages that another file puts into the list later than in `__init__` are not seen.

@@ -552,15 +552,23 @@ class SourceModule:
         return next((each for each in done if each is not None and not says_only(each)), method)
 
     def overriding(self, method: Scope) -> list[Scope]:
-        """The methods of classes of this file that may be run in its place, on objects of classes that derive."""
-        owner, name = method.owner, method.name
-        others = (cls for cls in self.classes if owner in self.base_classes(cls)) if owner is not None else ()
-        return [cls.methods[name] for cls in others if cls.methods.get(name, method) is not method]
+        """The methods of classes of this file that may be run in its place: on objects of classes that derive from its
+        own, or of others that do what is only declared where it is, too."""
+        owners = [*([method.owner] if method.owner is not None else []), *self._declaring(method)]
+        others = (cls for cls in self.classes if any(self._stands_for(cls, owner) for owner in owners))
+        found = (cls.methods.get(method.name, method) for cls in others)
+        return [each for each in found if each is not method]
 
     def fills_in(self, method: Scope) -> bool:
         """Whether a method does what a class of this file only declares: others may do it otherwise."""
-        declared = (cls for cls in self.classes if method.name in cls.methods and says_only(cls.methods[method.name]))
-        return method.owner is not None and any(self._stands_for(method.owner, cls) for cls in declared)
+        return any(self._declaring(method))
+
+    def _declaring(self, method: Scope) -> Iterator[Scope]:
+        """The classes of this file for which that of a method stands, and that only declare it."""
+        for cls in self.classes if method.owner is not None else ():
+            if method.name in cls.methods and says_only(cls.methods[method.name]):
+                if method.owner is not None and self._stands_for(method.owner, cls):
+                    yield cls
 
     def _stands_for(self, other: Scope, cls: Scope) -> bool:
         if cls in self.base_classes(other):

@@ -17,7 +17,14 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut
 from lint_rules.anatomy.cuts.fronts import has_another_in_front, is_from_loop
 from lint_rules.anatomy.messages.contents import Contents
-from lint_rules.anatomy.messages.role_tests import given_a_call, given_a_result, role_tests
+from lint_rules.anatomy.messages.role_tests import (
+    SYSTEM,
+    given_a_call,
+    given_a_result,
+    role_tests,
+    told_classes,
+    told_roles,
+)
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
@@ -29,6 +36,7 @@ from lint_rules.syntax.walk import walk
 
 _ADDS = frozenset({"append", "appendleft", "insert", "extend", "add"})
 _TAKES = frozenset({"pop", "popleft", "remove", "clear"})
+_OF_SEVERAL = frozenset({"tail", "rest", "front"})
 _CHANGES = _ADDS | _TAKES
 _LEAVES = (cst.Return, cst.Break, cst.Continue)
 _PICKERS = frozenset({"next", "list", "tuple", "deque", "max", "min", "filter"})
@@ -64,12 +72,13 @@ class Alignment:
         if self._is_marked(cut, decisive.positions):
             return True
         reading = self.module.functions if cut.shape == "bounded" else [cut.function]
-        if any(self._is_looked_at(function, decisive, system) for function in reading if function.kind != "class"):
+        front = cut if system else None
+        if any(self._is_looked_at(function, decisive, front) for function in reading if function.kind != "class"):
             return True
         if not any(decisive.lists & self._given_back(node) for node in cut.function.nodes):
             return False
         sites = self.anatomy.calls.sites[cut.function]
-        return any(self._result_is_looked_at(site.node, site.caller, system) for site in sites)
+        return any(self._result_is_looked_at(site.node, site.caller, front) for site in sites)
 
     def _is_marked(self, cut: Cut, positions: set[Slot]) -> bool:
         """Whether a cut is made where a turn begins: `marks.append(len(h))`, each time a question is stored."""
@@ -93,13 +102,14 @@ class Alignment:
     def of_result(self, call: cst.Call, function: Scope) -> bool:
         """Whether somebody looks, in `function`, at what the messages are that a call gives."""
         lists = {*self.contents.lists_in(call), *self._targets(call)}
-        return self.anatomy.mending.reaches(lists) or self._result_is_looked_at(call, function, False)
+        return self.anatomy.mending.reaches(lists) or self._result_is_looked_at(call, function, None)
 
-    def _result_is_looked_at(self, call: cst.Call, function: Scope, system: bool) -> bool:
-        return self._is_looked_at(function, self._decisive(function, self._targets(call), set()), system)
+    def _result_is_looked_at(self, call: cst.Call, function: Scope, front: Cut | None) -> bool:
+        return self._is_looked_at(function, self._decisive(function, self._targets(call), set()), front)
 
-    def _is_looked_at(self, function: Scope, decisive: Decisive, system: bool) -> bool:
-        return self._decided(function, decisive, system) or self._decided_by_helper(function, decisive, system)
+    def _is_looked_at(self, function: Scope, decisive: Decisive, front: Cut | None) -> bool:
+        """`front` is a cut that may take the system message."""
+        return self._decided(function, decisive, front) or self._decided_by_helper(function, decisive, front)
 
     def _given_back(self, node: cst.CSTNode) -> set[Slot]:
         return set(self.contents.lists_in(node.value)) if isinstance(node, cst.Return) and node.value else set()
@@ -174,13 +184,35 @@ class Alignment:
 
     # -- tests of roles that decide ---------------------------------------------------------------------------
 
-    def _decided(self, function: Scope, decisive: Decisive, system: bool) -> bool:
+    def _role_tests(self, function: Scope, front: Cut | None) -> Iterator[cst.BaseExpression]:
+        """What a function asks for roles: where a cut may take the system message, not for where others stand."""
+        for subject in role_tests(function.nodes, system=front is not None):
+            if front is None or front.shape not in _OF_SEVERAL or not self._looks_for_others(subject):
+                yield subject
+
+    def _looks_for_others(self, subject: cst.BaseExpression) -> bool:
+        """Whether a test asks where messages of other roles than the system's stand: `h[i]["role"] == "user"`.
+
+        Who asks so of the first message, or picks such messages, knows that there may be another.
+        """
+        roles: frozenset[str] | None = None
+        for outer in (subject, *self.module.ancestors(subject)):
+            if ex.integer(ex.index(outer)) == 0 or isinstance(outer, cst.ListComp):
+                return False
+            if isinstance(outer, cst.BaseExpression):
+                roles = roles or told_roles(outer) or told_classes(outer)
+            elif isinstance(outer, cst.BaseCompoundStatement):
+                puts = (ex.called_name(node) in _ADDS for node in walk(outer) if isinstance(node, cst.Call))
+                return roles is not None and roles.isdisjoint(SYSTEM) and not any(puts)
+        return False
+
+    def _decided(self, function: Scope, decisive: Decisive, front: Cut | None) -> bool:
         return any(
             self._is_element(subject, function, decisive.lists)
             and self._is_test(subject)
             and self._decides(subject, function, decisive.all)
             and not has_another_in_front(self.anatomy, subject, function)
-            for subject in role_tests(function.nodes, system=system)
+            for subject in self._role_tests(function, front)
         )
 
     def _is_test(self, subject: cst.BaseExpression) -> bool:
@@ -338,7 +370,7 @@ class Alignment:
 
     # -- helpers ----------------------------------------------------------------------------------------------
 
-    def _decided_by_helper(self, function: Scope, decisive: Decisive, system: bool) -> bool:
+    def _decided_by_helper(self, function: Scope, decisive: Decisive, front: Cut | None) -> bool:
         """A function of this file that gets the list, and gives back the list, a position, or changes it in place."""
         for site in self.anatomy.calls.calls[function]:
             used = self.module.parent[site.node]
@@ -348,7 +380,7 @@ class Alignment:
             if isinstance(used, cst.Arg) and self.anatomy.mending.takes_place(site.node):  # `ask(tidy(newest))`
                 matters = any(self._names(arg.value) & decisive.lists for arg in site.node.args)
             matters = matters or (isinstance(used, cst.Expr) and self._changes_a_list(site.callee))
-            if matters and self._gets(site.node, decisive.lists) and self._tests(site.callee, system):
+            if matters and self._gets(site.node, decisive.lists) and self._tests(site.callee, front):
                 if self._comes_to_results(site.node, function, decisive.lists):
                     return True
         return False
@@ -376,7 +408,7 @@ class Alignment:
             return True
         return any(self._names(arg.value) & decisive for arg in call.args)
 
-    def _tests(self, function: Scope, system: bool) -> bool:
+    def _tests(self, function: Scope, front: Cut | None) -> bool:
         """Whether a helper tests roles where that decides what it gives back, or takes out of a list.
 
         One that only writes other words into the messages keeps all of them.
@@ -386,7 +418,7 @@ class Alignment:
         decisive = self._decisive(function, lists, given).all | given
         return any(
             self._is_given_back(subject) or self._decides(subject, function, decisive)
-            for subject in role_tests(function.nodes, system=system)
+            for subject in self._role_tests(function, front)
             if self._handed_on_to(subject) is not function
         )
 

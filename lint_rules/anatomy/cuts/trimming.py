@@ -181,7 +181,7 @@ class Trimming:
         return any(_runs_out(function, values) for function, values in ((function, made), *given))
 
     def made_of(self, node: cst.BaseExpression, function: Scope) -> list[cst.BaseExpression]:
-        """An expression, and what the local names and attributes in it are bound to, transitively."""
+        """An expression, and what the local names and attributes in it are bound to, or go through, transitively."""
         found = [node]
         seen: set[Slot] = set()
         for value in found:
@@ -191,7 +191,7 @@ class Trimming:
                     if slot is not None and slot not in seen and len(seen) < 20:
                         seen.add(slot)
                         if slot[0] == "var" and slot[1] is function:
-                            found.extend(self.facts.assigned(slot))
+                            found.extend((*self.facts.assigned(slot), *self.facts.gone_through(slot)))
                             found.extend(
                                 n.value
                                 for n in function.nodes_of(cst.AugAssign)

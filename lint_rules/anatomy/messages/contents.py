@@ -563,8 +563,9 @@ class Contents:
                 flow(("return", self.module.scope_of[node].function), node.value)
             elif type(node) is cst.Call:
                 callee = slots.callee(node)
-                for parameter, value in slots.bindings(node, callee) if callee is not None else ():
-                    flow(parameter, value, handed)
+                for run in (callee, *self.module.overriding(callee)) if callee is not None else ():
+                    for parameter, value in slots.bindings(node, run):
+                        flow(parameter, value, handed)
         changed = self._changed(named, handed)
         for same, other in (*named, *(pair for pair in handed if pair[1] in changed)):
             found[same].append(other)

@@ -397,7 +397,7 @@ class Messages:
             if self._results(calls, arguments, depth):  # blocks of several kinds, which a class has in one field
                 return self._with_content(message, calls, arguments, depth)
             message = replace(message, calls=calls, role=message.role or "assistant")
-        content = items.get("content") or items.get("parts")
+        content = items.get("content") or items.get("parts") or items.get("text")
         return self._with_content(message, content, arguments, depth) if content is not None else message
 
     def _with_content(self, message: Message, content: cst.BaseExpression, arguments: Arguments, depth: int) -> Message:

@@ -17,7 +17,7 @@ _CALL_KEYS = frozenset(
         "toolResult", "toolUse", "function_response", "functionResponse",
     }
 )  # fmt: skip
-_SYSTEM = frozenset({"system", "developer", "SystemMessage", "SYSTEM", "System", "system_prompt"})
+SYSTEM = frozenset({"system", "developer", "SystemMessage", "SYSTEM", "System", "system_prompt"})
 _RESULTS = words.RESULT_TAGS | {"tool", "function"}
 _CALLERS = words.SPEAKERS | words.CALL_TAGS
 _ASKS = re.compile(r"(^|_)(is|has|starts?|find|contains|keeps?|check)_|tool|role|user|turn|assistant|boundary|safe")
@@ -69,7 +69,7 @@ def _says_system_only(node: cst.BaseExpression) -> bool:
     if isinstance(node, (cst.Tuple, cst.List, cst.Set)):
         return bool(node.elements) and all(_says_system_only(element.value) for element in node.elements)
     word = ex.text(node) or (ex.dotted(node) or "").removesuffix(".value").rpartition(".")[2]
-    return word in _SYSTEM
+    return word in SYSTEM
 
 
 def _asked(node: cst.Call, system: bool) -> Iterator[cst.BaseExpression]:
@@ -123,6 +123,13 @@ def _roles_of_classes(test: cst.Call) -> frozenset[str] | None:
         return None
     roles = [words.CLASS_ROLES.get(ex.last_name(each)) for each in ex.several(given[1])]
     return frozenset(role for role in roles if role is not None) if roles and all(roles) else None
+
+
+def told_classes(test: cst.BaseExpression) -> frozenset[str] | None:
+    """The classes that a test asks for: `isinstance(m, HumanMessage)`; None for others."""
+    given = ex.positional(test) if isinstance(test, cst.Call) and ex.called_name(test) == "isinstance" else []
+    listed = [part for each in given[1:] for part in ex.several(each)]
+    return frozenset(ex.last_name(each) or "" for each in listed) or None
 
 
 def given_a_result(test: cst.BaseExpression) -> bool | None:

@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.known import TWO_WAY, sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import walk
 
 _GROWERS = frozenset({"append", "appendleft", "add", "insert"})
 _DICTS = frozenset({cst.Dict, cst.Call})
@@ -271,6 +272,7 @@ class Flows(Forms):
 
     def _shown(self, node: cst.Dict, scope: Scope) -> None:
         """The content of a tool message is a tool's result; what a message has as its calls are calls."""
+        self._rendered(node)
         content = shapes.tool_result(node)
         if content is not None:
             self.learn(self.slots.of(content), Kind.RESULT, Evidence("is sent as a tool's result", node, used=True))
@@ -279,6 +281,17 @@ class Flows(Forms):
             self._answers(items, node)
         for name in self.call_attributes & items.keys() if "role" in items else ():
             self.use(items[name], Kind.CALLS, Evidence(f"is put into a message as its `{name}`", node, used=True))
+
+    def _rendered(self, node: cst.Dict | cst.Call) -> None:
+        """What both the role of a message and something else in it are read of is a message in the program's words."""
+        shape, items = shapes.message(node), ex.made_of(node)
+        role = ex.member(items["role"]) if shape is not None and "role" in items else None
+        slot = self.slots.of_name(role[0]) if role is not None else None
+        others = (part for key, value in items.items() if slot is not None and key != "role" for part in walk(value))
+        if role is not None and any(
+            pair is not None and self.slots.of(pair[0]) == slot for pair in map(ex.member, others)
+        ):
+            self._mark(role[0], Kind.MESSAGE, Evidence("is rendered as a message", node, used=True))
 
     def _answers(self, items: dict[str, cst.BaseExpression], node: cst.BaseExpression) -> None:
         """What has arguments, and is answered by its id, is a call, wherever it comes from."""
@@ -412,6 +425,8 @@ class Flows(Forms):
     def _call(self, node: cst.Call, scope: Scope) -> None:
         self._member(node, scope)
         self._asked_for(node)
+        if node.args:
+            self._rendered(node)
         tested = shapes.type_tests(node)
         if tested is not None:
             self._mark(tested[0], tested[1], Evidence(tested[2], node, used=True))

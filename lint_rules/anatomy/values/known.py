@@ -13,7 +13,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.values.kinds import CONTAINER, Evidence, Kind, Kinds, LLMCall
+from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds, LLMCall
 from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
@@ -340,6 +340,9 @@ class Known:
                 self.learn(slot, kind, evidence)
             for source in sources(part):
                 self.use(source, kind, evidence)
+            for element in part.elements if kind in ELEMENT and type(part) is cst.List else ():
+                if type(element) is cst.Element:
+                    self.use(element.value, ELEMENT[kind], evidence)
             if kind in CONTAINER and type(part) is cst.Subscript and ex.integer(ex.index(part)) is not None:
                 holds = Evidence(f"holds {kind.value}s", evidence.node, True, evidence)
                 self.use(part.value, CONTAINER[kind], holds)

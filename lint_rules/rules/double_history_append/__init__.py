@@ -58,20 +58,21 @@ made of its content, or of that of what a helper is handed, or of the words of i
 another file, stores in a list that it is handed, and gives back, is there already for who stores it once more. Paths go
 through `finally` and handlers, and agree with their tests: what one test has told, and what a flag was set to, holds at
 the next. Helpers of the file are read with the arguments of their call. Loops count when they go over tool calls, over
-the pieces of a reply, or come back after a failed request only: a prompt that each attempt puts together of the same
-values is the same prompt. And in rounds, where a reply goes into the same history, a message is reported that is
-nothing but a text or list of the function which the rounds make longer, and which nobody begins anew; so is a reply,
-beside its calls, to whose text each round adds its own. What stands beside something else may be told again on purpose.
-What a call hands to an object of a package is stored in the list of that object with which a model is asked
-(`talk.add_message(reply)`, `talk.messages`). `@retry` functions count when they store what they got before they ask,
-and so does a function that is called again where its request has failed. A list that is added to another, at once or
-one by one, also part by part (`store.add(key, message["role"], message["content"])`), is reported where it holds all
-that the other one held (loaded from it by a method of its class, or of its store, also before, into an attribute that
-gets no other list; `all_messages()` of a run of Pydantic AI that was given the other one, `to_input_list()` of the
-Agents SDK, a chat of Gemini), or messages that were appended to both before. So is a list of an object that one of its
-methods puts into a store message by message, under one key, where a turn runs that method, or others can by more than
-one of its methods, and nobody empties the list then, or the store: each run adds all that the last one has added. What
-goes to a store with an id of its own may be there once.
+the parts of the very message, over the pieces of a reply, or come back after a failed request only: a prompt that each
+attempt puts together of the same values is the same prompt. And in rounds, where a reply goes into the same history, a
+message is reported that is nothing but a text or list of the function which the rounds make longer, and which nobody
+begins anew; so is a reply, beside its calls, to whose text each round adds its own. What stands beside something else
+may be told again on purpose. What a call hands to an object of a package is stored in the list of that object with
+which a model is asked (`talk.add_message(reply)`, `talk.messages`). `@retry` functions count when they store what they
+got before they ask, and so does a function that is called again where its request has failed. A list that is added to
+another, at once or one by one, also part by part (`store.add(key, message["role"], message["content"])`), is reported
+where it holds all that the other one held (loaded from it by a method of its class, or of its store, also before, into
+an attribute that gets no other list; `all_messages()` of a run of Pydantic AI that was given the other one,
+`to_input_list()` of the Agents SDK, a chat of Gemini), or messages that were appended to both before. So is a list of
+an object that one of its methods puts into a store message by message, under one key, where a turn runs that method, or
+others can by more than one of its methods, and nobody empties the list then, or the store: each run adds all that the
+last one has added. What goes to a store with an id of its own may be there once. A function, or a method of an object,
+that gets a list and a callback stores twice what it appends and tells, where the callback always appends to that list.
 
 A message is sent beside a history where one list, or one request, holds all that the history does, and the message as
 well: `[*history, message]`, a list that the history was put into, a chain that gets both, a text in which both are

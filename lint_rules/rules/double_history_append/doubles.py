@@ -13,7 +13,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.messages.passing import parameter_path, passed_arguments, resolved
+from lint_rules.anatomy.messages.passing import Parameter, parameter_path, passed_arguments, resolved
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.copies import Path, path_of
@@ -28,9 +28,10 @@ from lint_rules.rules.double_history_append.handed_back import made_by
 from lint_rules.rules.double_history_append.joined import Joined, Joins
 from lint_rules.rules.double_history_append.saved_first import SavedFirst
 from lint_rules.rules.double_history_append.stores import Stores
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _Alike = tuple[Stored, Same]
@@ -49,7 +50,6 @@ def doubles(anatomy: Anatomy) -> Iterator[Double]:
 
 
 def _all(anatomy: Anatomy) -> Iterator[Double]:
-    handing = _hand_append_on(anatomy)
     joins, saves = Joins(anatomy), SavedFirst(anatomy)
     for function in anatomy.module.functions:
         if function.kind == "class":
@@ -57,26 +57,17 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
         written = anatomy.transcript.stored(function) or joins.of(function) or joins.stored_elsewhere(function)
         places = Places(anatomy, function)
         yield from AddedWhole(places).all()
-        if written or function in handing:
+        yield from _by_callback(anatomy, function)
+        if written:
             yield from Repeated(places).all()
             sequence = _Sequence(places)
             yield from sequence.all()
             yield from sequence.in_bulk()
             yield from sequence.along(joins, saves)
             yield from (double for stored in places.all for double in _returned(places, stored))
-            yield from _by_callback(anatomy, function)
     yield from added_by_runs(anatomy)
     for function, added, loaded in Stores(anatomy).doubled():
         yield Double(How.LOADED, Stored(added.node, function, None, "extend", None, None), loaded)
-
-
-def _hand_append_on(anatomy: Anatomy) -> set[Scope]:
-    """The functions that pass `x.append` as a value."""
-    return {
-        anatomy.module.scope_of[node].function
-        for node in anatomy.module.nodes_of(cst.Attribute)
-        if node.attr.value == "append" and isinstance(anatomy.module.parent.get(node), cst.Arg)
-    }
 
 
 def stored_nearby(anatomy: Anatomy, double: Double) -> bool:
@@ -331,26 +322,54 @@ def _gives(inside: Places, first: Stored, node: cst.Return) -> bool:
 
 
 def _by_callback(anatomy: Anatomy, function: Scope) -> Iterator[Double]:
-    """`run(history=h, on_message=h.append)`, where `run` appends each message and hands it to the callback."""
-    for call in function.nodes:
-        if type(call) is not cst.Call or len(call.args) == 0:
-            continue
-        for parameter, value, given in passed_arguments(call):
-            if type(value) is not cst.Attribute or value.attr.value != "append":
+    """`run(history=h, on_message=h.append)`, where `run` appends each message and hands it to the callback.
+
+    So does a method of the object that is made with them, or that gets its callback later: `agent.on_message = keep`.
+    """
+    hung: defaultdict[cst.BaseExpression, list[tuple[str, cst.BaseExpression]]] = defaultdict(list)
+    for node in function.nodes_of(cst.Assign):
+        target = node.targets[0].target
+        if isinstance(target, cst.Attribute):
+            for made in anatomy.facts.values_of(target.value):
+                hung[made].append((target.attr.value, node.value))
+    for call in function.nodes_of(cst.Call):
+        where, callee = (resolved(anatomy, call) if call.args else None) or (anatomy, None)
+        arguments = list(passed_arguments(call)) if callee is not None else []
+        handed = [(value, _paths(where, callee, parameter)) for parameter, value, _ in arguments if callee is not None]
+        own = (where.module.self_name(callee) if callee is not None else None) or ""
+        later: list[tuple[cst.BaseExpression, set[Path]]] = [(value, {(own, name)}) for name, value in hung[call]]
+        for value, callbacks in [*handed, *later]:
+            slot = _appended_to(anatomy, value) if callee is not None else None
+            lists = [paths for given, paths in handed if slot is not None and anatomy.facts.slots.of(given) == slot]
+            if callee is None or not lists:
                 continue
-            slot = anatomy.facts.slots.of(value.value)
-            history = next((p for p, v in given.items() if slot and anatomy.facts.slots.of(v) == slot), None)
-            found = resolved(anatomy, call) if history is not None else None
-            if found is None or history is None:
-                continue
-            where, callee = found
-            target, callback = parameter_path(callee, history), parameter_path(callee, parameter)
-            if target is not None and callback is not None:
-                twice = _appends_and_calls(where, callee, target, callback)
-                if twice is not None:
-                    place = Stored(value, function, slot, "append", None, None)
-                    yield Double(How.CALLBACK, place, twice, where)
-                    break
+            owner = callee.owner if callee.name == "__init__" else None
+            runs = [callee] if owner is None else list(owner.methods.values())
+            ways = ((run, target, callback) for run in runs for target in lists[0] for callback in callbacks)
+            twice = next((at for way in ways if (at := _appends_and_calls(where, *way)) is not None), None)
+            if twice is not None:
+                yield Double(How.CALLBACK, Stored(value, function, slot, "append", None, None), twice, where)
+                break
+
+
+def _appended_to(anatomy: Anatomy, callback: cst.BaseExpression) -> Slot | None:
+    """The list to which `h.append`, or a function of the file, always adds what it is given."""
+    if isinstance(callback, cst.Attribute) and callback.attr.value == "append":
+        return anatomy.facts.slots.of(callback.value)
+    function = anatomy.facts.slots.function(callback)
+    given = [anatomy.facts.slots.parameter(function, p.name.value) for p in parameters(function)] if function else []
+    for write in anatomy.writes.by_function.get(function, ()) if function is not None else ():
+        tests = conditions.passed(anatomy.module, write.node, function.node if function is not None else None)
+        if write.kind == "append" and anatomy.facts.slots.of(write.value) in given and not any(tests):
+            return write.slot
+    return None
+
+
+def _paths(anatomy: Anatomy, callee: Scope, parameter: Parameter) -> set[Path]:
+    """Under which names a function knows what it is given, and the object that it makes of it."""
+    path = parameter_path(callee, parameter)
+    kept = [node.targets[0].target for node in callee.nodes_of(cst.Assign) if path and path_of(node.value) == path]
+    return {each for each in (path, *map(path_of, kept)) if each is not None}
 
 
 def _appends_and_calls(anatomy: Anatomy, function: Scope, target: Path, callback: Path) -> cst.Call | None:

@@ -66,9 +66,13 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
     sent = sent_histories(anatomy)
     if not sent or _server_keeps(anatomy):
         return
+    added = (write for write in anatomy.writes.all if write.kind == "extend" and write.value is not None)
+    waiting = {slot for write in added if (slot := anatomy.facts.slots.of(write.value)) not in {None, write.slot}}
     for function in anatomy.module.functions:
         if function.kind in {"function", "module"}:
-            stored = (s for s in anatomy.transcript.stored(function) if s.slot is not None)
+            stored = [s for s in anatomy.transcript.stored(function) if s.slot is not None]
+            apart = waiting - {s.slot for s in stored if s.role == "assistant"}  # told again where they are added
+            stored = [s for s in stored if s.slot not in apart]
             results = [s for s in stored if _is_result(s) or (s.slot in sent and tells_outcome(anatomy, s))]
             for lost in _Finder(anatomy, function).of(results, sent) if results else ():
                 if lost.stored.node not in told:

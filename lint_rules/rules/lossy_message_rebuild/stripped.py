@@ -11,11 +11,14 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.messages import ROLES
 from lint_rules.anatomy.messages.recast import put_later
 from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import CALL_TAGS, CALL_WRAPPERS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
@@ -23,8 +26,9 @@ from lint_rules.syntax.walk import walk
 from lint_rules.syntax.word import meaning
 
 _ARGUMENTS = frozenset({"arguments", "input", "args"})
-_BESIDE = frozenset({"function", "index"})
-_IDS = ("id", "call_id", "tool_call_id")
+_BESIDE = frozenset({"function", "index"}) | CALL_WRAPPERS
+_IDS = ("id", "call_id", "tool_call_id", "toolUseId")
+_TOOL_USE = frozenset({"tool_use", "toolUse"})
 _PIECE = "partial_json"
 _ADDING = frozenset({"update", "append", "setdefault", "extend", "write"})
 _SCHEMA_FIELDS = frozenset({"parameters", "description", "strict"})
@@ -46,38 +50,89 @@ def stripped_calls(anatomy: Anatomy) -> Iterator[Stripped]:
     """Tool calls of assistant messages that are made of others, or of what is told of them, without arguments or id."""
     ids = _has_ids(anatomy)
     for node in _rebuilt_calls(anatomy):
-        if any(isinstance(element, cst.StarredDictElement) for element in getattr(node, "elements", ())):
-            continue
         items = {**ex.made_of(node), **put_later(anatomy, node)}
-        function = ex.dict_items(items["function"]) if "function" in items else {}
+        key, parts = _parts(items)
+        if _has_more(node) or (key is not None and _has_more(items[key])):
+            continue
         source = _call_in(anatomy, node)
-        if source is None or isinstance(node, cst.Call) or any(map(_is_begun, items.values())):
-            told = _told_of(anatomy, node, function.get("name") or items.get("name"))
+        if source is None or (isinstance(node, cst.Call) and key is None) or any(map(_is_begun, items.values())):
+            told = _told_of(anatomy, node, key, parts)
             if told is not None:
                 yield Stripped(node, "arguments", told)
-        elif function and "name" in function and not _SCHEMA_FIELDS & set(function):
-            starred = any(isinstance(e, cst.StarredDictElement) for e in getattr(items["function"], "elements", ()))
-            if "arguments" not in function and not starred:
-                yield Stripped(node, "arguments", source)
-            elif "id" not in items and ids and not _has_no_ids(anatomy, node, function.get("arguments")):
-                yield Stripped(node, "id", source)
-        elif "type" in items and ex.text(items["type"]) == "tool_use":
-            lost = next((part for part in ("input", "id") if part not in items), None)
-            if lost is not None:
-                yield Stripped(node, lost, source)
+        elif "name" in parts and not _SCHEMA_FIELDS & set(parts) and (key is not None or _is_marked(items)):
+            given = next((parts[word] for word in _ARGUMENTS if word in parts), None)
+            if _is_left_out(anatomy, node, given):
+                yield Stripped(
+                    node, "input" if "input" in parts or _TOOL_USE & {key, _tag(items)} else "arguments", source
+                )
+            elif "id" not in items and (_tag(items) == "tool_use" or (key == "function" and ids)):
+                if key is None or not _has_no_ids(anatomy, node, given):
+                    yield Stripped(node, "id", source)
 
 
-def _told_of(anatomy: Anatomy, node: cst.Dict | cst.Call, name: cst.BaseExpression | None) -> cst.CSTNode | None:
+def _parts(items: dict[str, cst.BaseExpression]) -> tuple[str | None, dict[str, cst.BaseExpression]]:
+    """The key under which a call has its name and arguments, and what there is."""
+    key = next((word for word in ("function", *CALL_WRAPPERS) if word in items), None)
+    inside = items[key] if key is not None else None
+    return key, ex.made_of(inside) if isinstance(inside, (cst.Dict, cst.Call)) else items if key is None else {}
+
+
+def _has_more(node: cst.BaseExpression) -> bool:
+    """Whether a display or constructor has parts that it does not name."""
+    if isinstance(node, cst.Call):
+        return any(arg.keyword is None for arg in node.args)
+    return any(isinstance(element, cst.StarredDictElement) for element in getattr(node, "elements", ()))
+
+
+def _tag(items: dict[str, cst.BaseExpression]) -> str | None:
+    return ex.text(items["type"]) if "type" in items else None
+
+
+def _is_marked(items: dict[str, cst.BaseExpression]) -> bool:
+    """Whether what is made says by its type, or by an id, that it is a call."""
+    return _tag(items) in CALL_TAGS or not items.keys().isdisjoint(_IDS)
+
+
+def _is_left_out(anatomy: Anatomy, node: cst.CSTNode, arguments: cst.BaseExpression | None) -> bool:
+    """Whether a call is made without its arguments, or with empty ones that nothing fills.
+
+    Where an error has been met, or what the model wrote has been looked at, they are meant to be empty.
+    """
+    if arguments is None:
+        return True
+    if not _is_empty(arguments) or any(type(outer) is cst.ExceptHandler for outer in anatomy.module.ancestors(node)):
+        return False
+    tests = (part for each, _ in passed(anatomy.module, node) for part in walk(each.test))
+    looked = (ex.member(part) for part in tests)
+    return not any(pair is not None and pair[1] in _ARGUMENTS for pair in looked) and not _is_filled(anatomy, node)
+
+
+def _is_filled(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """Whether the arguments of what a display makes are set, or added to, later."""
+    bases = (pair[0] for pair in _places_of_arguments(anatomy))
+    queue, seen = [part for base in bases for part in walk(base)], set[cst.CSTNode]()
+    while queue:
+        part = queue.pop()
+        if part is node:
+            return True
+        slot = anatomy.facts.slots.of(part) if isinstance(part, cst.BaseExpression) and part not in seen else None
+        seen.add(part)
+        queue += [inside for value in _put_into(anatomy, slot) for inside in walk(value)] if slot is not None else []
+    return False
+
+
+def _told_of(
+    anatomy: Anatomy, node: cst.Dict | cst.Call, wrapped: str | None, parts: dict[str, cst.BaseExpression]
+) -> cst.CSTNode | None:
     """What has told the id and the name of a call that is made without its arguments, which nobody adds later.
 
     An event, a row, a handler's parameters: `Call(event.id, event.name)`.
     """
     items = ex.made_of(node)
-    parts = {**items, **(ex.dict_items(items["function"]) if "function" in items else {})}
+    name, parts = parts.get("name"), {**items, **parts}
     if isinstance(node, cst.Call) and meaning(ex.called_name(node)) != "class of call":
         return None
-    says = "function" in items or "input" in items or ("type" in items and ex.text(items["type"]) == "tool_use")
-    if isinstance(node, cst.Dict) and not says:
+    if isinstance(node, cst.Dict) and wrapped is None and "input" not in items and _tag(items) not in CALL_TAGS:
         return None
     if any(key in parts and not _is_empty(parts[key]) for key in _ARGUMENTS) or _SCHEMA_FIELDS & set(parts):
         return None
@@ -104,7 +159,7 @@ def _is_begun(value: cst.BaseExpression) -> bool:
 
 
 def _teller(anatomy: Anatomy, value: cst.BaseExpression) -> object:
-    """What a value is taken from: the object that it is a part of, a pattern, the parameters of a function."""
+    """What a value is taken from: the object that it is a part of, a row, a pattern, a function's parameters."""
     pair = ex.member(value) or ex.asked(value)
     if pair is not None:
         return ex.source(pair[0], 200)
@@ -112,6 +167,9 @@ def _teller(anatomy: Anatomy, value: cst.BaseExpression) -> object:
         return None
     function = anatomy.module.scope_of[value].function
     for outer in anatomy.module.ancestors(value):
+        loop = outer if isinstance(outer, cst.For) else getattr(outer, "for_in", None)
+        if loop is not None and value.value in ex.target_names(loop.target):
+            return loop
         if isinstance(outer, cst.MatchCase):
             bound = (part.name for part in walk(outer.pattern) if isinstance(part, cst.MatchAs))
             if any(name is not None and name.value == value.value for name in bound):
@@ -125,20 +183,25 @@ def _are_added(anatomy: Anatomy) -> bool:
     reads = (ex.member(node) for node in anatomy.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call))
     if any(pair is not None and pair[1] == _PIECE for pair in reads):
         return True
-    places: list[cst.BaseExpression | None] = []
     for call in anatomy.module.nodes_of(cst.Call):
         name = ex.called_name(call)
         made = meaning(name) == "class of call" or name in {"replace", "model_copy"}
         if made and not _ARGUMENTS.isdisjoint(ex.keywords(call)):
             return True
-        places += [ex.receiver(call)] if name in _ADDING else []
+    return any(_places_of_arguments(anatomy))
+
+
+def _places_of_arguments(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, str]]:
+    """Where arguments are set, or added to: of what, and how they are called."""
+    calls = anatomy.module.nodes_of(cst.Call)
+    places = [ex.receiver(call) for call in calls if ex.called_name(call) in _ADDING]
     for node in (*anatomy.module.nodes_of(cst.Assign, cst.AnnAssign), *anatomy.module.nodes_of(cst.AugAssign)):
         places += ex.targets(node)
     members = (ex.member(place) for place in places if place is not None)
-    return any(member is not None and member[1] in _ARGUMENTS for member in members)
+    yield from (member for member in members if member is not None and member[1] in _ARGUMENTS)
 
 
-def _has_no_ids(anatomy: Anatomy, node: cst.Dict, arguments: cst.BaseExpression | None) -> bool:
+def _has_no_ids(anatomy: Anatomy, node: cst.CSTNode, arguments: cst.BaseExpression | None) -> bool:
     """Whether a call has the form of an API without ids: its arguments are decoded, or its result names the tool alone.
 
     Ollama API, chat: `arguments` is an object, and a result has `tool_name`. With ids, `arguments` is text (OpenAI).
@@ -263,34 +326,35 @@ def _has_ids(anatomy: Anatomy) -> bool:
 def _rebuilt_calls(anatomy: Anatomy) -> Iterator[cst.Dict | cst.Call]:
     """What becomes an element of `tool_calls`, or of the content, of assistant messages made here."""
     facts = anatomy.facts
+    roles = ((items, ROLES.get(ex.text(items["role"]) or "")) for _, items in anatomy.made if "role" in items)
+    said = [items for items, role in roles if role == "assistant"]
+    queue = [items[key] for items in said for key in ("tool_calls", "content", "parts") if key in items]
+    for function in anatomy.module.functions:
+        queue += [stored.calls for stored in anatomy.transcript.stored(function) if stored.calls is not None]
     seen: set[cst.CSTNode] = set()
-    for _, items in anatomy.made:
-        if "role" not in items or ex.text(items["role"]) != "assistant":
+    while queue:
+        value = ex.inner(queue.pop())
+        if value in seen:
             continue
-        queue = [items[key] for key in ("tool_calls", "content") if key in items]
-        while queue:
-            value = ex.inner(queue.pop())
-            if value in seen:
-                continue
-            seen.add(value)
-            if isinstance(value, cst.Dict) or (isinstance(value, cst.Call) and ex.made_of(value)):
-                yield value
-            elif isinstance(value, (cst.ListComp, cst.GeneratorExp)):
-                queue.append(value.elt)
-            elif isinstance(value, (cst.List, cst.Tuple)):
-                queue.extend(element.value for element in value.elements)
-            elif isinstance(value, (cst.IfExp, cst.BooleanOperation)):
-                queue.extend(ex.alternatives(value))
-            elif isinstance(value, cst.Call):
-                base = ex.receiver(value)
-                queue.extend(arg.value for arg in value.args if ex.dotted(value.func) in {"list", "tuple"})
-                queue.extend([base] if base is not None and ex.called_name(value) in {"values", "copy"} else [])
-                callee = facts.slots.callee(value)
-                given = (node.value for node in callee.nodes_of(cst.Return)) if callee is not None else ()
-                queue.extend(node for node in given if node is not None)
-            else:
-                slot = facts.slots.of(value)
-                queue.extend(_put_into(anatomy, slot) if slot is not None else ())
+        seen.add(value)
+        if isinstance(value, cst.Dict) or (isinstance(value, cst.Call) and ex.made_of(value)):
+            yield value
+        elif isinstance(value, (cst.ListComp, cst.GeneratorExp)):
+            queue.append(value.elt)
+        elif isinstance(value, (cst.List, cst.Tuple)):
+            queue.extend(element.value for element in value.elements)
+        elif isinstance(value, (cst.IfExp, cst.BooleanOperation)):
+            queue.extend(ex.alternatives(value))
+        elif isinstance(value, cst.Call):
+            base = ex.receiver(value)
+            queue.extend(arg.value for arg in value.args if ex.dotted(value.func) in {"list", "tuple"})
+            queue.extend([base] if base is not None and ex.called_name(value) in {"values", "copy"} else [])
+            callee = facts.slots.callee(value)
+            given = (node.value for node in callee.nodes_of(cst.Return)) if callee is not None else ()
+            queue.extend(node for node in given if node is not None)
+        else:
+            slot = facts.slots.of(value)
+            queue.extend(_put_into(anatomy, slot) if slot is not None else ())
 
 
 def _put_into(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:

@@ -16,6 +16,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk
 from lint_rules.syntax.word import SAYING, meaning
 
+_SAYS = ("content", "text", "parts")
 _TELLS_NOTHING_ELSE = frozenset({"role", "content", "name", "text", "type", "parts"})
 
 
@@ -85,9 +86,10 @@ def _question(test: cst.BaseExpression) -> _Question | None:
     over = looked[0].for_in
     parts = [_compared_part(part, over.target) for part in _both(looked[0].elt)]
     said = {part[0]: part[1] for part in parts if part is not None}
-    if None in parts or "content" not in said or not _TELLS_NOTHING_ELSE.issuperset(said):
+    words = next((said[name] for name in _SAYS if name in said), None)
+    if None in parts or words is None or not _TELLS_NOTHING_ELSE.issuperset(said):
         return None
-    return _Question(said["content"], over.iter, False, by_parts=True)
+    return _Question(words, over.iter, False, by_parts=True)
 
 
 def _both(test: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -128,7 +130,7 @@ def _history(anatomy: Anatomy, container: cst.BaseExpression) -> Slot | None:
     """The history that `container` is, or whose contents it lists: `[m["content"] for m in history]`."""
     if isinstance(container, (cst.ListComp, cst.SetComp, cst.GeneratorExp)):
         pair = ex.member(container.elt)
-        if pair is None or pair[1] != "content" or container.for_in.ifs:
+        if pair is None or pair[1] not in _SAYS or container.for_in.ifs:
             return None
         container = container.for_in.iter
     if not isinstance(container, (cst.Name, cst.Attribute)) or Kind.HISTORY not in anatomy.facts.kinds(container):
@@ -214,7 +216,7 @@ def _keeps_unseen(anatomy: Anatomy, key: cst.BaseExpression, seen: cst.BaseExpre
     parts = _parts_of_key(anatomy, key)
     slot = anatomy.facts.slots.of(seen)
     names, messages = {name for _, name in parts}, {base for base, _ in parts}
-    said = _said(anatomy)
+    said = _said(anatomy) | {*_SAYS}
     if slot is None or names.isdisjoint(said) or not names <= _TELLS_NOTHING_ELSE | said or len(messages) != 1:
         return False
     message = messages.pop()

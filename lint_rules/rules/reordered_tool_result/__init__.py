@@ -50,9 +50,10 @@ def run(client, messages, tools, execute, screenshot):
 On the control-flow graph: from the place where a reply with calls is stored, a path leads over the other message to the
 place where a result is stored in the same history, without a request in between; or, in a loop over calls, from one
 result over the other message to the next result. Results of OpenAI (chat completions), Anthropic, Gemini, Bedrock and
-LangChain are known. Messages and results of helper functions of the file count at their call.
-Results that wait in a list are followed to where that is added to the history: past a request, and another reply; in a
-loop over what a run of the project tells, in the order in which the run tells it.
+LangChain are known. Messages and results of helper functions of the file count at their call; one that stores both, the
+result first, in a loop over calls, stores the next result behind the message. Results that wait in a list are followed
+to where that is added to the history: past a request, and another reply; in a loop over what a run of the project
+tells, in the order in which the run tells it.
 What a LangChain hook returns for `after_model` is stored before the tools run; a message of its own is reported, unless
 the hook looks at the `tool_calls` of the reply.
 

@@ -79,7 +79,10 @@ class Order:
             slot = self.anatomy.facts.slots.of(move.source)
             flush = set(again.points(move.each if move.each is not None else move.node))
             put = {p for one in self.results if one.slot == slot for p in self._points(one)}
-            barred = flush | again.unstored(slot)
+            others = {
+                p for m in moves if self.anatomy.facts.slots.of(m.source) == slot for p in again.points(m.node)
+            } - flush
+            barred = flush | others | again.unstored(slot)
             later = {ask for ask in asking if again.leads(put, {ask}, barred, exceptions=False)}
             if slot == move.target or not later:
                 continue
@@ -87,7 +90,7 @@ class Order:
                 here = set(self._points(one))
                 if one.slot == move.target and one.role == "assistant" and one.kind == "append" and not here & flush:
                     if again.leads(later, here, barred, exceptions=False):
-                        if again.leads(here, flush, exceptions=False):
+                        if again.leads(here, flush, others, exceptions=False):
                             yield Late(move.node, one, next(r for r in self.results if r.slot == slot))
                             break
 
@@ -163,12 +166,22 @@ class Order:
             others = self._inside(self.others, loop)
             answers = self._inside(self.results, loop) if others else []
             for other in others:
-                results = [p for r in answers if r.slot == other.slot for p in self._points(r)]
+                mine = [result for result in answers if result.slot == other.slot]
+                results = [p for r in mine for p in self._points(r)]
                 here = self._points(other)
-                if graph.reaches(results, here, headers, exceptions=False) and graph.reaches(
+                together = any(self._stores_both(result, other) for result in mine)
+                if (together or graph.reaches(results, here, headers, exceptions=False)) and graph.reaches(
                     here, headers, self._sent(other.slot), exceptions=False
                 ):
                     yield Intruder(other, loop.iter, between_results=True)
+
+    def _stores_both(self, result: Stored, other: Stored) -> bool:
+        """Whether one call of a helper stores a result, and then another message."""
+        first, then = result.write, other.write
+        if result.node is not other.node or first is None or then is None or first.function is not then.function:
+            return False
+        helper = first.function
+        return helper is not self.function and self.anatomy.leads(helper, [first.node], [then.node])
 
     def _inside(self, stored: Sequence[Stored], loop: cst.For) -> Sequence[Stored]:
         """Those of some places that the body of a loop holds."""

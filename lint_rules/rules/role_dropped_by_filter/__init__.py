@@ -1,8 +1,8 @@
 """# role-dropped-by-filter (AGL611)
 
 ## What it does
-Reports a chain over the roles of messages that builds a new list of messages and has no else: messages of a role
-that no branch takes are left out.
+Reports a loop over messages that asks for their roles and puts what it makes of users' and assistants' into what is
+sent: messages of a role that it does nothing with are left out.
 
 ## Why is this bad
 The request lacks what the chain did not think of: the system prompt, so that the model forgets its rules, or the tool
@@ -43,17 +43,19 @@ def compress(messages):
 ```
 
 ## How it decides
-The chain stands in a loop over a history, each branch tests the role of the same message and appends to the same list
-of messages, and nothing else in the loop does. A role counts as lost when this file stores messages of that role in
-the history, or, for system messages, when the chain takes users, assistants and tools alike and keeps some of them as
-they are, the history comes from a caller, and nothing in the file speaks of a system prompt. A function that mentions
-the role elsewhere has dealt with it; so has a loop that skips the first message.
+The loop, or comprehension, goes over a history, and tests of the role (`==`, `in`, `match`, `isinstance`) stand before
+all that it puts into one list. That becomes messages of a request, or a text of one; or it is a list of messages in a
+function of a file that asks no model. A role counts as lost when the loop does nothing else with its messages either,
+and this file stores messages of that role in the history; or, for system messages, when the loop takes users,
+assistants and tools alike and keeps some of them as they are, the history comes from a caller, and nothing in the file
+speaks of a system prompt. A function that mentions the role elsewhere, here or where the request is, has dealt with it;
+so has a loop that skips the first message, and a file that gives instructions apart (`system=`).
 
 A branch that puts the system message into a name (`system = message["content"]`) is reported where this file begins
 the list with one and appends another behind other messages: the last one takes the place of the instructions.
 
 ## Known problems
-Chains over types of messages (`isinstance`) and `match` statements are not looked at.
+Whether what a function adds in front are the instructions is not looked at where it calls them otherwise.
 
 ## Fix safety
 There is no fix: what becomes of the other roles only the author knows.
@@ -67,7 +69,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.role_dropped_by_filter.lost_roles import lost_roles, overwritten
 from lint_rules.syntax import expressions as ex
@@ -77,10 +78,11 @@ _NAMED = {"system": "system and developer messages", "tool": "tool results", "us
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for lost in lost_roles(anatomy):
-        chain, built = lost.chain, describe(lost.built)
-        message = f"no branch takes {_NAMED[lost.role]}: they vanish from `{built}`, and the model never sees them"
-        note = Note(chain.loop, f"the loop over `{ex.source(chain.loop.iter, 40)}`")
-        yield Draft(chain.node, message, "keep what no branch changes: `else:` append the message", (note,))
+        chain = lost.chain
+        message = f"nothing takes {_NAMED[lost.role]}: they vanish from `{lost.built}`, and the model never sees them"
+        loop = Note(chain.loop, f"the loop over `{ex.source(chain.loop.iter, 40)}`")
+        shown = (Note(lost.shows, "there they get into it"),) if lost.shows is not None else ()
+        yield Draft(chain.node, message, "keep what nothing takes: `else:` append the message", (loop, *shown))
     for found in overwritten(anatomy):
         name = ex.source(found.node.targets[0].target)
         message = f"`{name}` keeps the last system message only: what the list begins with, the instructions, is lost"

@@ -1,4 +1,5 @@
-"""Loops that only collect, as the comprehension that they are; and loops beside each other over one list, as one."""
+"""Loops that only collect, as the comprehension that they are; loops beside each other over one list, as one; and those
+that take one after the other out of a list, as loops over it."""
 
 from __future__ import annotations
 
@@ -13,7 +14,54 @@ _NOT_PUT_OFF = (ast.Call, ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom, as
 
 
 def normalize(scopes: list[Scope], nodes: Nodes) -> bool:
-    return bool(nodes.get(ast.For)) and in_each(scopes, _in_scope)
+    drained = bool(nodes.get(ast.While)) and in_each(scopes, _drained_in)
+    return (bool(nodes.get(ast.For)) and in_each(scopes, _in_scope)) or drained
+
+
+def _drained_in(scope: Scope) -> bool:
+    changed = False
+    for block in scope.blocks:
+        for place, line in enumerate(block):
+            made = _drained(line, scope.names) if type(line) is ast.While else None
+            if made is not None:
+                block[place] = made
+                changed = True
+    return changed
+
+
+def _drained(loop: ast.While, names: Names) -> ast.For | None:
+    """`while xs: x = xs.pop(0)` becomes `for x in xs`, where nobody else looks at what is left of them."""
+    test, first = loop.test, loop.body[0]
+    if type(test) is not ast.Name or loop.orelse or not names.bound_once(test.id) or test.id in names.captured:
+        return None
+    taken = [node for node in walk(first) if _is_taken(node, test.id)]
+    inside = [use for use in walk(loop) if type(use) is ast.Name and use.id == test.id]
+    later = any(use.lineno > (loop.end_lineno or 0) for use in names.loaded[test.id])
+    if len(taken) != 1 or len(inside) != 2 or later or type(first) not in {ast.Assign, ast.Expr, ast.AugAssign}:
+        return None
+    if type(first) is ast.Assign and first.value is taken[0] and len(first.targets) == 1:
+        target, loop.body[:1] = first.targets[0], [] if len(loop.body) > 1 else [ast.copy_location(ast.Pass(), first)]
+    else:
+        target = ast.copy_location(ast.Name(names.free(f"{test.id}_taken"), ast.Store()), taken[0])
+        loop.body[0] = _InPlaceOf(taken[0], ast.copy_location(ast.Name(target.id, ast.Load()), target)).visit(first)
+    return ast.copy_location(ast.For(target, test, loop.body, []), loop)
+
+
+def _is_taken(node: Any, name: str) -> bool:
+    """`xs.pop(0)`, `xs.popleft()`."""
+    if type(node) is not ast.Call or type(node.func) is not ast.Attribute or not mentions(node.func.value, name):
+        return False
+    given = [part.value for part in node.args if type(part) is ast.Constant]
+    is_first = given == [0] if node.func.attr == "pop" else node.func.attr == "popleft" and not node.args
+    return is_first and type(node.func.value) is ast.Name
+
+
+class _InPlaceOf(ast.NodeTransformer):
+    def __init__(self, node: ast.AST, other: ast.AST) -> None:
+        self.node, self.other = node, other
+
+    def visit(self, node: ast.AST) -> Any:
+        return self.other if node is self.node else self.generic_visit(node)
 
 
 def _in_scope(scope: Scope) -> bool:
