@@ -18,6 +18,7 @@ from lint_rules.syntax.normal import (
     indirect,
     inlining,
     loops,
+    maps,
     matches,
     patterns,
     recursion,
@@ -46,6 +47,7 @@ def normalize(
     """
     before = [
         comparisons.normalize(tree, nodes),
+        maps.normalize(tree, nodes),
         indirect.normalize(nodes, elsewhere),
         patterns.normalize(nodes),
     ]
