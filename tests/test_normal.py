@@ -62,6 +62,22 @@ def test_who_looks_at_what_is_left_does_not(inside: str) -> None:
     assert "while left" in normal(f"def f(calls, log):\n    left = list(calls)\n    while left:\n        {inside}\n")
 
 
+# -- what each element is handed to ---------------------------------------------------------------------------------
+
+
+def test_what_maps_one_list_is_a_comprehension() -> None:
+    same("a.extend(map(self.use, calls))", "a.extend((self.use(_each) for _each in calls))")
+    same("f(*map(lambda call: run(call.id), calls))", "f(*(run(call.id) for call in calls))")
+    same("list(map(f, map(g, xs)))", "list((f(_each) for _each in (g(_each) for _each in xs)))")
+
+
+def test_what_maps_otherwise_stays() -> None:
+    stays("all(map(eq, xs, ys))")
+    stays("map(made(), xs)")
+    stays("pool.map(f, xs)")
+    stays("def map(f, xs):\n    return f\nmap(f, xs)")
+
+
 # -- calls that somebody else makes ---------------------------------------------------------------------------------
 
 

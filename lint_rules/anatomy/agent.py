@@ -473,7 +473,7 @@ class Anatomy:
         names = [
             name
             for name in self.facts.names.get(slot, ())
-            if module.scope_of[name].function is function and not _is_target(name, module.parent[name])
+            if module.scope_of[name].function is function and not _is_target(module, name)
         ]
         reaching, graph = self.reaching(function), self.flow(function)
         for name in names:
@@ -596,6 +596,10 @@ class Anatomy:
         return self.facts.is_kind(node, Kind.HISTORY)
 
 
-def _is_target(name: cst.Name, parent: cst.CSTNode) -> bool:
-    """Whether a statement binds the name: what may reach it there, no reader sees."""
-    return type(parent) is cst.AssignTarget or (type(parent) is cst.For and parent.target is name)
+def _is_target(module: SourceModule, name: cst.Name) -> bool:
+    """Whether a statement binds the name, also with others: what may reach it there, no reader sees."""
+    here: cst.CSTNode = name
+    outer = module.parent[name]
+    while isinstance(outer, (cst.Element, cst.StarredElement, cst.Tuple, cst.List)):
+        here, outer = outer, module.parent[outer]
+    return type(outer) is cst.AssignTarget or (type(outer) is cst.For and outer.target is here)

@@ -37,8 +37,9 @@ def slim(message):
 
 ## How it decides
 A slice from the front of the arguments of a tool call (as text) is stored as `arguments` of a call; or a slice of what
-`json.dumps` made is the content of a message with the result of a call, and nothing beside it says that something is
-missing. Names, concatenations, f-strings, conditional expressions and functions of the same file are followed.
+`json.dumps` made, here or in another function of the file, is the content of a message with the result of a call, and
+nothing beside it says that something is missing. Names, concatenations, f-strings, conditional expressions and
+functions of the same file are followed.
 
 ## Known problems
 JSON that is cut in another file is not seen.

@@ -55,9 +55,11 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 Both sides must be made of the arguments of tool calls, the one of parsed ones only, the other of text only: what
-`json.dumps` or `str()` made, or what the same file parses elsewhere. For the second form the calls of one side must
-come from the history, and every call that this file stores there be made by a constructor without that field; for
-positional arguments the fields of the class must be known, from this file or the one it is imported from.
+`json.dumps` or `str()` made, or what the same file parses elsewhere. What stands under one key or field of what a list
+holds is followed by itself, and what a test has told to be a dict is parsed. The key of a count is compared with what
+is counted. For the second form the calls of one side must come from the history, and every call that this file stores
+there be made, by a dict or a constructor, without that key or field, which nothing sets later; for positional arguments
+the fields of the class must be known, from this file or the one it is imported from.
 
 ## Known problems
 Calls that another file stores, or loads from a database, are not seen.
@@ -82,21 +84,20 @@ from lint_rules.anatomy.guards.signatures import Signature
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
-from lint_rules.syntax.walk import walk
 
 _HELP = "give both sides one form: parse the arguments once, and store what you compare"
+_IN_CALLS = frozenset({Part.WHOLE, Part.EITHER})
 _TEXT = frozenset({Part.TEXT, Part.DUMPED, Part.SORTED})
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for guard in anatomy.guards.all:
-        if guard.how == "counted" or not guard.carried or guard.key.opaque or guard.kept.opaque:
+        if not guard.carried or guard.key.opaque or guard.kept.opaque:
             continue
         mixed = _mixed(guard)
         if mixed is not None:
             yield mixed
-        elif guard.how == "equal":
-            yield from _never_set(anatomy, guard)
+    yield from _never_set(anatomy)
 
 
 def _mixed(guard: Guard) -> Draft | None:
@@ -123,59 +124,55 @@ def _shown(signature: Signature, *parts: Part) -> cst.BaseExpression:
 # -- a field that nobody sets ---------------------------------------------------------------------------------------
 
 
-def _never_set(anatomy: Anatomy, guard: Guard) -> Iterator[Draft]:
-    """`a.arguments == b.arguments` of a stored call that was made without `arguments`."""
-    for side, signature in ((guard.kept_node, guard.kept), (guard.key_node, guard.key)):
-        pair = ex.member(side)
-        if pair is None or not signature.past or not isinstance(side, cst.Attribute):
-            continue
-        if not signature.parts & ARGUMENTS or not _both_read(guard, pair[1]):
-            continue
-        makers = list(_stored_calls(anatomy))
-        if makers and all(_leaves_out(anatomy, maker, pair[1]) for maker in makers):
-            message = (
-                f"the calls in the history are stored without `{pair[1]}`: `{ex.source(guard.node, 50)}` is never true,"
-                " and the guard never notices a repeat"
-            )
-            yield Draft(guard.node, message, _HELP, (Note(makers[0], f"stored here, without `{pair[1]}`"),))
-            return
+def _never_set(anatomy: Anatomy) -> Iterator[Draft]:
+    """`a.arguments == b.arguments`, `a["parsed"] == args`, of calls that all are stored without such a part."""
+    signatures, makers = anatomy.guards.signatures, _stored_calls(anatomy)
+    assigned = (ex.member(target) for node in anatomy.module.nodes_of(cst.Assign) for target in ex.targets(node))
+    put = {pair[1] for pair in assigned if pair is not None}
+    for node in anatomy.module.nodes_of(cst.Comparison) if makers else ():
+        sides = [node.left, node.comparisons[0].comparator]
+        for side, other in (sides, sides[::-1]) if isinstance(node.comparisons[0].operator, cst.Equal) else ():
+            pair = ex.member(side)
+            if pair is None or pair[1] in put or ARGUMENTS.isdisjoint(signatures.of(other).parts):
+                continue
+            read = signatures.of(pair[0])
+            if read.past and _IN_CALLS & read.parts and all(_leaves_out(anatomy, made, pair[1]) for made in makers):
+                message = (
+                    f"the calls in the history are stored without `{pair[1]}`: `{ex.source(node, 50)}` is never true,"
+                    " and the guard never notices a repeat"
+                )
+                yield Draft(node, message, _HELP, (Note(makers[0], f"stored here, without `{pair[1]}`"),))
+                break
 
 
-def _both_read(guard: Guard, name: str) -> bool:
-    other = ex.member(guard.key_node), ex.member(guard.kept_node)
-    return all(pair is not None and pair[1] == name for pair in other)
+def _stored_calls(anatomy: Anatomy) -> list[cst.BaseExpression]:
+    """What makes the calls of stored messages, `tool_calls=[ToolCall(...) for c in calls]`; none if not seen."""
+    stored = (each.calls for function in anatomy.module.functions for each in anatomy.transcript.stored(function))
+    made = [_made(anatomy, calls) for calls in stored if calls is not None]
+    return [call for calls in made for call in calls] if all(made) else []
 
 
-def _stored_calls(anatomy: Anatomy) -> Iterator[cst.Call]:
-    """The constructor calls that make the calls of stored messages: `tool_calls=[ToolCall(...) for c in calls]`."""
-    for write in anatomy.writes.all:
-        if write.value is None:
-            continue
-        values = [write.value, *anatomy.facts.values_of(write.value)]
-        for value in values:
-            for node in walk(value):
-                if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "tool_calls":
-                    yield from _made(anatomy, node.value)
+def _made(anatomy: Anatomy, calls: cst.BaseExpression) -> list[cst.BaseExpression]:
+    found: list[cst.BaseExpression] = []
+    for value in anatomy.facts.values_of(calls) or [calls]:
+        made = [value.elt] if isinstance(value, cst.ListComp) else []
+        made = [element.value for element in value.elements] if isinstance(value, cst.List) else made
+        found += [each for each in made if isinstance(each, (cst.Call, cst.Dict))]
+    return found
 
 
-def _made(anatomy: Anatomy, calls: cst.BaseExpression) -> Iterator[cst.Call]:
-    slot = anatomy.facts.slots.of_name(calls)
-    for value in anatomy.facts.assigned(slot) if slot is not None else [calls]:
-        if isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call):
-            yield value.elt
-        elif isinstance(value, cst.List):
-            yield from (element.value for element in value.elements if isinstance(element.value, cst.Call))
-
-
-def _leaves_out(anatomy: Anatomy, call: cst.Call, name: str) -> bool:
-    """Whether a constructor call gives no value to the field `name`."""
-    if any(arg.star for arg in call.args) or ex.argument(call, name) is not None:
+def _leaves_out(anatomy: Anatomy, made: cst.BaseExpression, name: str) -> bool:
+    """Whether a call is made without a value for the part `name`."""
+    if isinstance(made, cst.Dict):
+        items = ex.dict_items(made)
+        inside = items.get("function", made)
+        shown = len(items) == len(made.elements) and isinstance(inside, cst.Dict)
+        return shown and name not in items and name not in ex.dict_items(inside)
+    if not isinstance(made, cst.Call) or any(arg.star for arg in made.args) or ex.argument(made, name) is not None:
         return False
-    given = ex.positional(call)
-    listed = _fields(anatomy, call)
-    if listed is not None:
-        return name in listed and listed.index(name) >= len(given)
-    return False
+    given = ex.positional(made)
+    listed = _fields(anatomy, made)
+    return listed is not None and name in listed and listed.index(name) >= len(given)
 
 
 def _fields(anatomy: Anatomy, call: cst.Call) -> list[str] | None:

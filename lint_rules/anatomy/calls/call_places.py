@@ -11,6 +11,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import fields
 
 ARGUMENT_NAMES = frozenset(
     {"arguments", "args", "input", "parameters", "params", "tool_args", "raw_arguments", "tool_input"}
@@ -18,6 +19,8 @@ ARGUMENT_NAMES = frozenset(
 """Names under which calls hold their arguments."""
 LISTS = frozenset({"list", "tuple", "sorted", "set", "frozenset"})
 _PUTTERS = frozenset({"add", "append", "appendleft", "insert", "extend", "update", "setdefault"})
+
+_PAIRING = frozenset({"enumerate", "zip", "items"})
 
 _DEEPEST = 12
 
@@ -67,6 +70,33 @@ class CallPlaces:
                     found.setdefault(slot, source)
         return found
 
+    def sources(self, slot: Slot) -> list[tuple[cst.BaseExpression, tuple[int | None, ...]]]:
+        """What loops take the values of a slot from: an element of it, or a place in each."""
+        if slot in self.loops:
+            return [(self.loops[slot], (None,))]
+        passed = self.facts.passed(slot)
+        return [(source, (None, place)) for source, place in passed if not _pairs(source)]
+
+    def record(self, call: cst.Call) -> dict[str, cst.BaseExpression] | None:
+        """By its field, what an object is made with whose class only lists its fields; None for others."""
+        cls = self.facts.slots.constructed(call)
+        names = fields(cls) if cls is not None and not any(arg.star for arg in call.args) else []
+        if cls is None or not names or "__init__" in cls.bound:
+            return None
+        return {**dict(zip(names, ex.positional(call), strict=False)), **ex.keywords(call)}
+
+    @cached_property
+    def fields_set(self) -> dict[Slot, list[cst.BaseExpression]]:
+        """What the fields of such objects are made with anywhere in the file."""
+        found: dict[Slot, list[cst.BaseExpression]] = {}
+        for call in self.facts.module.nodes_of(cst.Call) if self.facts.module.classes else ():
+            cls = self.facts.slots.constructed(call)
+            record = self.record(call) if cls is not None else None
+            if cls is not None and record is not None:
+                for name, value in record.items():
+                    found.setdefault(self.facts.slots.attribute(cls, name), []).append(value)
+        return found
+
     # -- in what form calls hold their arguments ------------------------------------------------------------------
 
     def way(self, node: cst.BaseExpression) -> tuple[str, ...] | None:
@@ -82,7 +112,7 @@ class CallPlaces:
         """The ways by which a value, or what a name was bound to, is read from a call."""
         for value in ex.alternatives(node):
             slot = self.facts.slots.of_name(value)
-            for here in [value, *self.facts.assigned(slot)]:
+            for here in [value, *self.facts.assigned(slot), *(self.facts.given(slot) if slot is not None else ())]:
                 for part in ex.alternatives(here):
                     way = self.way(part)
                     if way is not None:
@@ -163,6 +193,10 @@ class CallPlaces:
         if kind is Kind.CALL and slot in self.loops and self.are_calls(self.loops[slot], depth + 1):
             return True
         return any(self._is(value, kind, depth + 1) for value in self.facts.assigned(slot) if value is not node)
+
+
+def _pairs(source: cst.BaseExpression) -> bool:
+    return isinstance(source, cst.Call) and ex.called_name(source) in _PAIRING
 
 
 def _is_dict(annotation: cst.BaseExpression) -> bool:

@@ -13,6 +13,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import CALL_TAGS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -51,6 +52,58 @@ def calls_of(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> frozenset[Slot]:
     """The slots that hold the element of a loop over calls."""
     slots = (anatomy.facts.slots.variable(loop.target, name) for name in ex.target_names(loop.target))
     return frozenset(slots)
+
+
+def slice_of_one(value: cst.BaseExpression) -> tuple[cst.BaseExpression | None, str]:
+    """The list of which `xs[:1]`, `xs[-1:]` or `islice(xs, 1)` is one element, and which."""
+    if isinstance(value, cst.Call) and ex.called_name(value) == "islice" and len(value.args) == 2:
+        return (value.args[0].value if ex.integer(value.args[1].value) == 1 else None), "first"
+    part = ex.slice_of(value)
+    if part is None or not isinstance(value, cst.Subscript):
+        return None, ""
+    if ex.integer(part.upper) == 1 and (part.lower is None or ex.integer(part.lower) == 0):
+        return value.value, "first"
+    return (value.value if part.upper is None and ex.integer(part.lower) == -1 else None), "last"
+
+
+def ends_after_one(anatomy: Anatomy, loop: cst.For, function: Scope) -> bool:
+    """Whether a loop over calls never comes to a second call once it has done something with one."""
+    if not any(function.nodes_of(kind) for kind in (cst.Break, cst.Return, cst.Raise)):
+        return False
+    graph = anatomy.flow(function)
+    headers = graph.at(loop)
+    again = {
+        point
+        for header in headers
+        for point, _ in header.predecessors
+        if point.statement is not None and anatomy.module.inside(point.statement, loop.body)
+    }
+    elements = calls_of(anatomy, loop)
+    uses = [
+        node
+        for node in anatomy.module.nodes_inside(loop.body, function, cst.Name)
+        if anatomy.facts.slots.of(node) in elements
+        and not isinstance(anatomy.module.statement(node), (cst.If, cst.While))
+    ]
+    of_calls = [node for node in uses if _is_told_to_be_call(anatomy, node, loop)] or uses
+    used = [point for node in of_calls for point in graph.at(anatomy.module.statement(node))]
+    return bool(used) and not again.intersection(used) and not graph.reaches(used, again, headers, exceptions=False)
+
+
+def _is_told_to_be_call(anatomy: Anatomy, node: cst.CSTNode, loop: cst.For) -> bool:
+    """Whether a test around a use says that the block is a call: `if block.type == "tool_use":`."""
+    below = node
+    for outer in anatomy.module.ancestors(node):
+        if outer is loop:
+            return False
+        if isinstance(outer, cst.If) and below is outer.body and CALL_TAGS.intersection(texts_in(outer.test)):
+            return isinstance(outer.test, cst.Comparison) and isinstance(outer.test.comparisons[0].operator, cst.Equal)
+        below = outer
+    return False
+
+
+def texts_in(node: cst.CSTNode) -> set[str]:
+    return {text for part in walk(node) if isinstance(part, cst.SimpleString) and (text := ex.text(part)) is not None}
 
 
 def first_pieces(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.AugAssign, cst.CSTNode]]:

@@ -48,6 +48,8 @@ _CLOCKS = frozenset(
 
 Bound = dict[Slot, "tuple[cst.BaseExpression, Bound]"]
 """What the parameters of a function stand for in one call of it, and what that call's own parameters stood for."""
+Path = tuple[str | int | None, ...]
+"""Which part of a value is read, from the outside in: a key or field, a place in a tuple, or any element."""
 Comprehension = cst.ListComp | cst.GeneratorExp | cst.SetComp | cst.DictComp
 
 
@@ -70,10 +72,21 @@ class CallParts(CallPlaces):
         pair = ex.member(node)
         if pair is None or pair[1] == "function" or not self._is_bound_call(pair[0], bound):
             return None
-        name = pair[1]
-        if name in ARGUMENT_NAMES:
+        if pair[1] in ARGUMENT_NAMES:
             return (self._form(node),)
-        return (Part.NAME,) if name in _NAMES else (Part.ID,) if name in _IDS else ()
+        return _named(pair[1])
+
+    def below(self, parts: tuple[Part, ...], path: Path) -> tuple[Part, ...]:
+        """Which parts of a call are read at a path of what holds some of them."""
+        keys = tuple(key for key in path if isinstance(key, str))
+        names = [key for key in keys if key != "function"]
+        if not names or not parts:
+            return parts
+        if ARGUMENTS.issuperset(parts):
+            return (Part.ONE,)
+        if names[0] in ARGUMENT_NAMES and not OF_CALLS.isdisjoint(parts):
+            return (self._form_of(keys[: keys.index(names[0]) + 1]),)
+        return _named(names[0])
 
     def _known(self, node: cst.BaseExpression) -> tuple[Part, ...] | None:
         """What the facts tell of a value."""
@@ -118,7 +131,9 @@ class CallParts(CallPlaces):
         """Arguments that stand on a call: parsed or text, as far as the file tells by what it does with them."""
         if Kind.ARGUMENTS in self.facts.kinds(node):
             return Part.VALUES
-        way = self.way(node)
+        return self._form_of(self.way(node))
+
+    def _form_of(self, way: tuple[str, ...] | None) -> Part:
         if way in self.parsed:
             return Part.TEXT if way not in self.mapped else Part.EITHER
         return Part.VALUES if way in self.mapped else Part.EITHER
@@ -177,6 +192,11 @@ class CallParts(CallPlaces):
         """`call.arguments`, `call.get("arguments", {})`."""
         pair = ex.member(node)
         return pair is not None and pair[1] in ARGUMENT_NAMES and self.is_call(pair[0])
+
+
+def _named(key: str) -> tuple[Part, ...]:
+    """Which part of a call stands under a key; not its arguments."""
+    return (Part.NAME,) if key in _NAMES else (Part.ID,) if key in _IDS else ()
 
 
 def elements(node: Comprehension) -> list[cst.BaseExpression]:

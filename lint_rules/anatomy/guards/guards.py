@@ -11,7 +11,7 @@ import libcst as cst
 from lint_rules.anatomy.guards.call_parts import Part
 from lint_rules.anatomy.guards.signatures import Signature, Signatures
 from lint_rules.anatomy.program.call_graph import CallGraph
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -21,7 +21,8 @@ How = Literal["equal", "among", "counted"]
 
 _EQUALITY = frozenset({cst.Equal, cst.NotEqual})
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
-_COUNTS = frozenset({"count", "get"})
+_COUNTS = frozenset({"count", "get", "setdefault"})
+_LOOPS = (cst.For, cst.While)
 _DEEPEST = 3
 
 
@@ -86,7 +87,7 @@ class Guards:
     ) -> Iterator[Guard]:
         right, operator = target.comparator, target.operator
         for side, other in ((left, right), (right, left)):
-            counted = self._counted(side)
+            counted = self.counted(side)
             if counted is not None and not self.signatures.of(other).tells_call:
                 yield from self._guard(node, function, "counted", False, *counted)
                 return
@@ -117,7 +118,7 @@ class Guards:
         self, value: cst.BaseExpression, of: cst.BaseExpression, node: cst.CSTNode, function: Scope, depth: int
     ) -> bool:
         wanted = self.facts.slots.of(of)
-        if wanted is None or wanted[0] == "item":  # two elements of one list are two values
+        if wanted is None or wanted[0] in {"item", "return"}:  # two elements of one list, or two calls, are two values
             return False
         between = [v for v in self.facts.assigned(wanted) if self.module.before(v, node)]
         for part in walk(value):
@@ -167,21 +168,18 @@ class Guards:
         slots = frozenset(slot for slot in kept.slots if self._is_carried(slot, node, function))
         yield Guard(node, function, how, denies, key, kept, key_node, kept_node, slots)
 
-    def _counted(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-        """`(key, container)` of `xs.count(key)`, `counts[key]`, `counts.get(key, 0)`; twice the container of what asks
-        for all keys: `len(set(xs))`, `max(counts.values())`."""
+    def counted(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+        """`(key, container)` of `xs.count(key)`, `counts[key]`, `counts.get(key, 0)`; what is counted whole, twice."""
+        whole = _whole(node)
+        if whole is not None:
+            return whole, whole
         if type(node) is cst.Call:
             base = ex.receiver(node)
-            if base is not None and ex.called_name(node) in _COUNTS and node.args:
-                return node.args[0].value, base
-            inside = ex.inner(node.args[0].value) if base is None and node.args else None
-            if ex.dotted(node.func) in {"len", "max"} and isinstance(inside, cst.Call):
-                views = ex.receiver(inside) if ex.called_name(inside) == "values" else None
-                value = inside.args[0].value if ex.dotted(inside.func) == "set" and inside.args else views
-                while isinstance(value, cst.Subscript):
-                    value = value.value
-                return (value, value) if value is not None else None
-            return None
+            return (
+                (node.args[0].value, base)
+                if base is not None and ex.called_name(node) in _COUNTS and node.args
+                else None
+            )
         at = ex.index(node)
         if type(node) is cst.Subscript and at is not None and ex.integer(at) is None and ex.text(at) is None:
             slot = self.facts.slots.of(node.value)
@@ -190,7 +188,7 @@ class Guards:
             slot = self.facts.slots.of(node)
             values = self.facts.assigned(slot)
             found = [
-                counted for value in values if not isinstance(value, cst.Name) and (counted := self._counted(value))
+                counted for value in values if not isinstance(value, cst.Name) and (counted := self.counted(value))
             ]
             return found[0] if len(found) == 1 else None
         return None
@@ -204,11 +202,16 @@ class Guards:
         if slot[0] != "var":
             return slot[0] == "attr" or (slot[0] in {"member", "item"} and self._is_carried(slot[1], node, function))
         if slot[1] is function:
-            return self._is_set_after(slot, node)
+            return self._is_set_after(slot, node) or (is_parameter(slot) and self._grows_by_turns(slot, function))
         if function.within(slot[1]):
             return True
         sites = self.graph.sites[function]
         return any(site.caller is slot[1] and self._is_set_after(slot, site.node) for site in sites)
+
+    def _grows_by_turns(self, slot: Slot, function: Scope) -> bool:
+        """Whether a function that is called in a loop puts something into what it is handed."""
+        loops = (o for s in self.graph.sites[function] for o in self.module.ancestors(s.node) if isinstance(o, _LOOPS))
+        return slot in self.signatures.puts and any(loops)
 
     def _is_set_after(self, slot: Slot, node: cst.CSTNode) -> bool:
         puts = self.signatures.puts.get(slot, [])
@@ -217,8 +220,22 @@ class Guards:
 
     def _in_one_loop(self, node: cst.CSTNode, value: cst.CSTNode) -> bool:
         module = self.module
-        return any(isinstance(outer, (cst.For, cst.While)) and module.inside(value, outer)
-                   for outer in module.ancestors(node))  # fmt: skip
+        return any(isinstance(outer, _LOOPS) and module.inside(value, outer) for outer in module.ancestors(node))
+
+
+def _whole(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`xs` of `len(set(xs))` and of `max(xs.values())`; `{f(x) for x in xs}` of `len({f(x) for x in xs})`."""
+    if not isinstance(node, cst.Call) or len(node.args) != 1 or ex.dotted(node.func) not in {"len", "max"}:
+        return None
+    inside = node.args[0].value
+    if ex.dotted(node.func) == "max":
+        return ex.receiver(inside) if isinstance(inside, cst.Call) and ex.called_name(inside) == "values" else None
+    if isinstance(inside, cst.Call) and ex.dotted(inside.func) == "set" and inside.args:
+        inside = inside.args[0].value
+        while isinstance(inside, cst.Subscript):
+            inside = inside.value
+        return inside
+    return inside if isinstance(inside, cst.SetComp) else None
 
 
 def _is_fixed(node: cst.BaseExpression) -> bool:

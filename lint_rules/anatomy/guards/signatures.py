@@ -6,15 +6,17 @@ and text are followed back to the calls.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from lint_rules.anatomy.calls.call_places import LISTS
-from lint_rules.anatomy.guards.call_parts import OF_CALLS, Bound, CallParts, Comprehension, Part, elements
+from lint_rules.anatomy.guards.call_parts import OF_CALLS, Bound, CallParts, Comprehension, Part, Path, elements
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.exceptions import bound_name
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children
@@ -31,6 +33,7 @@ _FOLLOWED = LISTS | frozenset(
         "namedtuple", "deque", "Counter", "join",
     }
 )  # fmt: skip
+_TAKERS = frozenset({"next", "max", "min", "pop", "popleft"})
 _HASHES = frozenset(
     {"md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "sha3_256", "crc32", "adler32"}
 )
@@ -56,6 +59,8 @@ class Made:
 class Signature:
     """What one value is made of. `slots` are the variables on the way, `past` the histories it was taken from.
 
+    `unset` are the dicts of which a key is read that they do not have.
+
     `opaque` says that something on the way could not be followed: there may be more in the value.
     """
 
@@ -63,6 +68,7 @@ class Signature:
         self.made: list[Made] = []
         self.slots: list[Slot] = []
         self.past: list[cst.BaseExpression] = []
+        self.unset: list[cst.Dict] = []
         self.opaque = False
 
     @property
@@ -105,11 +111,16 @@ class _Trace:
         self._all = signatures
         self._inside = inside
         self._facts = signatures.facts
-        self._seen: set[tuple[Slot, _Wrap, bool]] = set()
+        self._seen: set[tuple[Slot, _Wrap, bool, Path]] = set()
         self.found = Signature()
 
-    def follow(self, node: cst.CSTNode, depth: int, bound: Bound, wrap: _Wrap, *, stored: bool = False) -> None:
-        """Notes the parts of `node`; with `stored`, of what is in the container that it is."""
+    def follow(
+        self, node: cst.CSTNode, depth: int, bound: Bound, wrap: _Wrap, *, stored: bool = False, path: Path = ()
+    ) -> None:
+        """Notes the parts of `node`; with `stored`, of what is in the container that it is.
+
+        With a `path`, those of what is read there: of `{"name": a, "args": b}`, `b` is the part at `("args",)`.
+        """
         if depth > _DEEPEST:
             self.found.opaque = True
         if depth > _DEEPEST or (self._inside and self.found.opaque):  # nothing is taken from an opaque helper
@@ -117,28 +128,45 @@ class _Trace:
         if isinstance(node, cst.BaseExpression):
             node = ex.inner(node)
             parts = self._all.parts_at(node, bound)
-            for part in parts or ():
+            for part in self._all.below(parts, path) if parts is not None else ():
                 self._add(part, node, bound, wrap)
             if parts is not None:
                 return
-        if isinstance(node, cst.Call):
-            self._call(node, depth, bound, wrap, stored)
+        if isinstance(node, cst.Call) and ex.member(node) is None:
+            self._call(node, depth, bound, wrap, stored, path)
         elif isinstance(node, cst.FormattedStringExpression):
-            self.follow(node.expression, depth + 1, bound, wrap or (Part.DUMPED, node.expression))
+            self.follow(node.expression, depth, bound, wrap or (Part.DUMPED, node.expression))
         elif isinstance(node, Comprehension):
             taken = self._all.taken_from_arguments(node)
             if taken is not None:
                 self._add(taken, node, bound, wrap)
             for element in elements(node) if taken is None else ():
-                self.follow(element, depth + 1, bound, wrap)
+                self.follow(element, depth, bound, wrap, path=_of_element(path))
         elif isinstance(node, cst.IfExp):
-            self.follow(node.body, depth + 1, bound, wrap)
-            self.follow(node.orelse, depth + 1, bound, wrap)
-        elif isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
-            self._place(node, depth, bound, wrap, stored)
+            self.follow(node.body, depth, bound, wrap, path=path)
+            self.follow(node.orelse, depth, bound, wrap, path=path)
+        elif isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+            before = len(self.found.made)
+            self._place(node, depth, bound, wrap, stored, path)
+            if node in self._facts.told(("dict", True)) or node in self._facts.told(("str", False)):
+                self._parsed(node, before, wrap)
         elif not isinstance(node, (cst.Comparison, cst.Lambda)):
-            for child in children(node):
-                self.follow(child, depth, bound, wrap)
+            for child, below in self._children(node, path):
+                self.follow(child, depth, bound, wrap, path=below)
+
+    def _children(self, node: cst.CSTNode, path: Path) -> Iterator[tuple[cst.CSTNode, Path]]:
+        """What a value is put together of, and which part of each is read at a path."""
+        key = path[0] if path else None
+        if isinstance(node, cst.Dict) and isinstance(key, str):
+            held = [(value, path[1:]) for name, value in ex.dict_items(node).items() if name == key]
+            spread = [each.value for each in node.elements if isinstance(each, cst.StarredDictElement)]
+            if not held and not spread:
+                self.found.unset.append(node)
+            yield from held or ((value, path) for value in spread)
+        elif isinstance(node, cst.Tuple) and isinstance(key, int) and 0 <= key < len(node.elements):
+            yield node.elements[key].value, path[1:]
+        else:
+            yield from ((child, _of_element(path)) for child in children(node))
 
     def _add(self, part: Part, node: cst.BaseExpression, bound: Bound, wrap: _Wrap = None) -> None:
         self._note_way(node, bound)
@@ -149,43 +177,44 @@ class _Trace:
 
     # -- names ----------------------------------------------------------------------------------------------------
 
-    def _place(
-        self, node: cst.Name | cst.Attribute | cst.Subscript, depth: int, bound: Bound, wrap: _Wrap, stored: bool
-    ) -> None:
+    def _place(self, node: cst.BaseExpression, depth: int, bound: Bound, wrap: _Wrap, stored: bool, path: Path) -> None:
         slot = self._facts.slots.of(node)
         if slot is not None and slot in bound:
             value, outer = bound[slot]
-            self.follow(value, depth + 1, outer, wrap, stored=stored)
+            self.follow(value, depth + 1, outer, wrap, stored=stored, path=path)
             return
-        at = ex.index(node)
-        if isinstance(node, cst.Subscript) and (at is None or ex.text(at) is None):
+        pair = ex.member(node)
+        if isinstance(node, cst.Subscript) and pair is None:
             # an element of a list, or some of them: what is put into it
-            self.follow(node.value, depth + 1, bound, wrap, stored=True)
-        if slot is None or (slot, wrap, stored) in self._seen:
+            at = path if ex.slice_of(node) is not None else (ex.integer(ex.index(node)), *path)
+            self.follow(node.value, depth, bound, wrap, stored=True, path=at)
+        if slot is None or (slot, wrap, stored, path) in self._seen:
             return
-        self._seen.add((slot, wrap, stored))
+        self._seen.add((slot, wrap, stored, path))
         values = [value for value in self._facts.assigned(slot) if value is not node]
+        ways = [(value, path) for value in [*values, *self._all.fields_set.get(slot, ())]]
         puts = self._all.puts.get(slot, []) if stored or any(_is_empty(value) for value in values) else []
-        source = self._all.loops.get(slot)
-        if values or puts:
+        ways += [(value, _of_element(path)) for value in puts]
+        ways += [(value, (place, *path)) for value, place in self._facts.unpacked(slot)]
+        if path and isinstance(path[0], str) and path[0] in self._facts.members(slot):
+            ways.append((self._facts.members(slot)[path[0]], path[1:]))
+        if ways:
             self.found.slots.append(slot)
-        for value in [*values, *puts]:
-            self.follow(value, depth + 1, bound, wrap, stored=stored)
-        if source is not None:
-            self.follow(source, depth + 1, bound, wrap, stored=True)
-        elif not values and not puts and not self._is_error(node):
+        for value, at in ways:
+            self.follow(value, depth + 1, bound, wrap, stored=stored, path=at)
+        sources = self._all.sources(slot)
+        for source, taken in sources:
+            self.follow(source, depth + 1, bound, wrap, stored=True, path=(*taken, *path))
+        if not ways and not sources:
             if slot[0] == "var":
-                self._parameter(slot, depth, wrap, stored)
-            elif isinstance(node, cst.Attribute) or (at is not None and ex.text(at) is not None):
-                self.found.opaque = True
+                self._parameter(slot, depth, wrap, stored, path)
+            elif pair is not None:
+                self.follow(pair[0], depth, bound, wrap, stored=stored, path=(pair[1], *path))
 
-    def _is_error(self, node: cst.CSTNode) -> bool:
-        """The error in `except ValueError as exc: return {"error": str(exc)}`: it is about what was parsed."""
-        around = (outer for outer in self._facts.module.ancestors(node) if isinstance(outer, cst.ExceptHandler))
-        return isinstance(node, cst.Name) and node.value in map(bound_name, around)
-
-    def _parameter(self, slot: Slot, depth: int, wrap: _Wrap, stored: bool) -> None:
-        """What the callers in this file pass."""
+    def _parameter(self, slot: Slot, depth: int, wrap: _Wrap, stored: bool, path: Path) -> None:
+        """What the callers in this file pass; what an error says is no part of a call."""
+        if any(exceptions.bound_name(handler) == slot[2] for handler in slot[1].nodes_of(cst.ExceptHandler)):
+            return
         if slot[2] not in {param.name.value for param in parameters(slot[1])}:
             self.found.opaque = True
             return
@@ -195,7 +224,7 @@ class _Trace:
         for site in sites[:_MOST_SITES]:
             for into, value in self._facts.slots.bindings(site.node, slot[1]):
                 if into == slot:
-                    self.follow(value, depth + 2, {}, wrap, stored=stored)
+                    self.follow(value, depth + 1, {}, wrap, stored=stored, path=path)
 
     def _note_way(self, node: cst.BaseExpression, bound: Bound) -> None:
         """The variables that a part came through, and the history it was taken from."""
@@ -239,7 +268,7 @@ class _Trace:
 
     # -- calls and comprehensions -----------------------------------------------------------------------------------
 
-    def _call(self, node: cst.Call, depth: int, bound: Bound, wrap: _Wrap, stored: bool) -> None:
+    def _call(self, node: cst.Call, depth: int, bound: Bound, wrap: _Wrap, stored: bool, path: Path) -> None:
         name, base = ex.called_name(node), ex.receiver(node)
         if name in _SAYS_NOTHING and base is None:
             if name in {"any", "all"}:
@@ -247,20 +276,23 @@ class _Trace:
             return
         callee = self._facts.slots.callee(node)
         if callee is not None and callee.name != "__init__":
-            if self._helper(node, callee, depth, bound, wrap):
+            if self._helper(node, callee, depth, bound, wrap, path):
                 return
+        record = self._all.record(node)
+        if record is not None:
+            for value, below in _read(record, path):
+                self.follow(value, depth, bound, wrap, path=below)
+            return
         if self._facts.decoder(node) is not None and node.args:
+            self.found.opaque = self.found.opaque or any(isinstance(key, str) for key in path)
             before = len(self.found.made)
-            self.follow(node.args[0].value, depth + 1, bound, None)
-            for index in range(before, len(self.found.made)):
-                made = self.found.made[index]
-                if made.part in {Part.TEXT, Part.EITHER, Part.DUMPED}:
-                    self.found.made[index] = Made(wrap[0], node, wrap[1]) if wrap else Made(Part.VALUES, node)
+            self.follow(node.args[0].value, depth, bound, None)
+            self._parsed(node, before, wrap)
             return
         if self._facts.encoder(node) is not None:
-            wrap = (Part.SORTED if self._sorts(node) else Part.DUMPED, node)
+            wrap, path = (Part.SORTED if self._sorts(node) else Part.DUMPED, node), ()
         elif name in _TEXT_MAKERS and base is None:
-            wrap = (Part.DUMPED, node)
+            wrap, path = (Part.DUMPED, node), ()
         elif self._all.takes_fields(node):
             self._add(Part.FIELDS, node, bound)
             return
@@ -270,11 +302,19 @@ class _Trace:
             self.found.opaque = True  # what another function makes of its arguments says nothing of them
             return
         if base is not None and name not in {"dumps", "loads"} and not self._is_module(base):
-            self.follow(base, depth + 1, bound, wrap, stored=stored or name in {"get", "pop", "popleft", "values"})
+            taken = stored or name in {"get", "pop", "popleft", "values"}
+            self.follow(base, depth, bound, wrap, stored=taken, path=(None, *path) if name in _TAKERS else path)
         for arg in node.args:
-            self.follow(arg.value, depth + 1, bound, wrap, stored=stored or (base is None and name in LISTS))
+            at = (None, *path) if name in _TAKERS else path
+            self.follow(arg.value, depth, bound, wrap, stored=stored or (base is None and name in LISTS), path=at)
 
-    def _helper(self, node: cst.Call, callee: Scope, depth: int, bound: Bound, wrap: _Wrap) -> bool:
+    def _parsed(self, node: cst.BaseExpression, before: int, wrap: _Wrap) -> None:
+        """Notes that the arguments found since `before` are parsed at a node."""
+        for index in range(before, len(self.found.made)):
+            if self.found.made[index].part in {Part.TEXT, Part.EITHER, Part.DUMPED}:
+                self.found.made[index] = Made(wrap[0], node, wrap[1]) if wrap else Made(Part.VALUES, node)
+
+    def _helper(self, node: cst.Call, callee: Scope, depth: int, bound: Bound, wrap: _Wrap, path: Path) -> bool:
         """What a function of this file makes of its arguments; False if it returns nothing.
 
         Where a part of it cannot be followed, it is no signature but the work of the function: a tool's result.
@@ -288,13 +328,14 @@ class _Trace:
             return bool(returned)
         trace = _Trace(self._all, self._inside | {callee})
         for value in returned:
-            trace.follow(value, depth + 1, inner, wrap)
+            trace.follow(value, depth + 1, inner, wrap, path=path)
         if trace.found.opaque:
             self.found.opaque = True
         else:
             self.found.made += trace.found.made
         self.found.slots += trace.found.slots
         self.found.past += trace.found.past
+        self.found.unset += trace.found.unset
         return bool(returned)
 
     def _is_module(self, base: cst.BaseExpression) -> bool:
@@ -315,11 +356,27 @@ class _Trace:
         return any(isinstance(each, cst.DictComp) and _is_sorted(each.for_in.iter) for each in made)
 
 
+def _of_element(path: Path) -> Path:
+    """What is read of each element, where a path leads into a list."""
+    return path[1:] if path and not isinstance(path[0], str) else path
+
+
+def _read(record: dict[str, cst.BaseExpression], path: Path) -> Iterator[tuple[cst.BaseExpression, Path]]:
+    """What is read of an object that holds just what it was made with."""
+    key = path[0] if path else None
+    if key is None:
+        yield from ((value, path[1:]) for value in record.values())
+    elif isinstance(key, str):
+        yield from ((value, path[1:]) for name, value in record.items() if name == key)
+    else:
+        yield from ((value, path[1:]) for value in [*record.values()][key : key + 1])
+
+
 def _is_empty(node: cst.BaseExpression) -> bool:
     """`[]`, `list()`, `set()`, `sha256()`: what it holds is put into it later."""
     if isinstance(node, cst.Call):
         is_list = ex.dotted(node.func) in {"list", "set", "deque", "Counter", "collections.Counter"}
-        return not node.args and (is_list or ex.called_name(node) in _HASHES)
+        return not ex.positional(node) and (is_list or ex.called_name(node) in _HASHES)
     return isinstance(node, cst.List) and not node.elements
 
 

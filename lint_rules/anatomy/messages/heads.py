@@ -129,6 +129,10 @@ class _Page(NamedTuple):
         return "\n".join(part for part in parts if isinstance(part, str)), [p for p in parts if not isinstance(p, str)]
 
 
+_SAME_TEXT = frozenset({"decode", "encode", "strip", "lstrip", "rstrip", "replace"})
+"""Methods of texts and bytes that give what they are called on, but for its form or a few characters."""
+
+
 class Heads:
     """Finds, for an expression that becomes a text, the heads that it is made of."""
 
@@ -938,5 +942,26 @@ def _in_text(parent: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> bool:
 
 
 def is_json(facts: Facts, head: Head) -> bool:
-    """Whether what is cut is JSON text: `json.dumps(x)[:n]`, also by a name."""
-    return any(facts.encoder(value) is not None for value in [head.text, *facts.values_of(head.text)])
+    """Whether what is cut is JSON text: `json.dumps(x)[:n]`, also by a name, or through functions of this file."""
+    return _is_encoded(facts, head.text, head.calls, set())
+
+
+def _is_encoded(
+    facts: Facts, node: cst.BaseExpression, calls: tuple[cst.Call, ...], seen: set[cst.BaseExpression]
+) -> bool:
+    made: list[tuple[cst.BaseExpression, tuple[cst.Call, ...]]] = []
+    seen.add(node)
+    for part in ex.alternatives(node):
+        if facts.encoder(part) is not None:
+            return True
+        slot, callee = facts.slots.of(part), facts.slots.callee(part)
+        if callee is not None and isinstance(part, cst.Call):
+            made += [(value, (*calls, part)) for value in callee.returned]
+        elif isinstance(part, cst.Call) and ex.called_name(part) in _SAME_TEXT and (base := ex.receiver(part)):
+            made.append((base, calls))
+        elif slot is not None and isinstance(part, (cst.Name, cst.Attribute)):
+            made += [(value, calls) for value in facts.assigned(slot)]
+            if is_parameter(slot):
+                handed = facts.slots.bindings(calls[-1], slot[1]) if calls else ((slot, v) for v in facts.given(slot))
+                made += [(value, calls[:-1]) for bound, value in handed if bound == slot]
+    return any(value not in seen and _is_encoded(facts, value, by, seen) for value, by in made)

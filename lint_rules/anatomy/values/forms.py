@@ -14,6 +14,7 @@ from lint_rules.anatomy.values.known import COPYING, PLAIN, TWO_WAY, Known, sour
 from lint_rules.anatomy.values.said import come_from
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import fields, parameter_names
 from lint_rules.syntax.names import written
 from lint_rules.syntax.walk import walk
@@ -63,19 +64,24 @@ class Forms(Known):
         if slot is not None and slot[0] == "member" and slot[1] in self._elements:
             # `for c in calls: c["arguments"]`: what was stored under that key of the elements of `calls`
             found = {**found, **self.of(self.slots.part(self._elements[slot[1]], slot[2])), **found}
-        return {kind: found[kind] for kind in _TEXTS if kind in found} if node in self._told_texts else found
+        return {kind: found[kind] for kind in _TEXTS if kind in found} if node in self.told(("str", True)) else found
 
-    @cached_property
-    def _told_texts(self) -> frozenset[cst.CSTNode]:
-        """What is read where a test has told that it is a text: `if isinstance(content, str): return content`."""
+    @kept
+    def told(self, told: tuple[str, bool]) -> frozenset[cst.CSTNode]:
+        """What is read where a test has told that it is of a class, or is not: `if isinstance(content, str): ...`."""
+        name, holds = told
         tests = (c for c in self.module.nodes_of(cst.Call) if ex.dotted(c.func) == "isinstance" and len(c.args) == 2)
-        asked = (call for call in tests if ex.dotted(call.args[1].value) == "str")
+        asked = [(c, c.args[0].value, self.module.parent[c]) for c in tests if ex.dotted(c.args[1].value) == name]
+        branches = (
+            (what, outer.body if holds else outer.orelse)
+            for call, what, outer in asked
+            if isinstance(outer, (cst.If, cst.IfExp)) and outer.test is call
+        )
         return frozenset(
             node
-            for call, told, outer in ((call, call.args[0].value, self.module.parent[call]) for call in asked)
-            if isinstance(outer, (cst.If, cst.IfExp)) and outer.test is call
-            for node in walk(outer.body)
-            if type(node) is type(told) and ex.source(node) == ex.source(told)
+            for what, branch in branches
+            for node in (walk(branch) if branch is not None else ())
+            if type(node) is type(what) and ex.source(node) == ex.source(what)
         )
 
     def _is_of_other(self, call: cst.Call, kind: Kind, shown: Evidence) -> bool:

@@ -244,8 +244,7 @@ class Known:
         there, one after the other: `for kind, piece in self.read(stream)`.
         """
         found = [part for value, at in self.unpacked(slot) for part in self._given_at(value, at, cst.Return, ())]
-        passed = self._passed.get(slot, ())
-        return found + [part for value, at in passed for part in self._given_at(value, at, cst.Yield, ())]
+        return found + [part for value, at in self.passed(slot) for part in self._given_at(value, at, cst.Yield, ())]
 
     def _given_at(
         self, value: cst.BaseExpression, place: int, by: type[cst.Return] | type[cst.Yield], above: tuple[Scope, ...]
@@ -259,9 +258,12 @@ class Known:
         for returned in callee.returned:
             yield from self._given_at(returned, place, by, (*above, callee))
 
+    def passed(self, slot: Slot) -> list[tuple[cst.BaseExpression, int]]:
+        """What loops go through whose elements are unpacked into a slot, and which part of each it gets."""
+        return self._passed.get(slot, [])
+
     @cached_property
     def _passed(self) -> dict[Slot, list[tuple[cst.BaseExpression, int]]]:
-        """What loops go through whose elements are unpacked into slots, and which part of each these get."""
         found: dict[Slot, list[tuple[cst.BaseExpression, int]]] = {}
         for loop in self.module.nodes_of(cst.For, cst.CompFor):
             for number, part in enumerate(loop.target.elements if isinstance(loop.target, cst.Tuple) else ()):

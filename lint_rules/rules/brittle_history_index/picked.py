@@ -8,6 +8,8 @@ from enum import Enum
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
@@ -49,7 +51,7 @@ def _judged(
 ) -> tuple[How, cst.CSTNode | None]:
     distance = _from_the_end(anatomy, node, at)
     if distance is not None and distance >= 2:
-        return How.DISTANT, _calls_read(anatomy, node, function)
+        return How.DISTANT, _calls_read(anatomy, node, distance, function)
     if distance == 1:
         return How.NEWEST, _compared_with_one_role(anatomy, node, function)
     if isinstance(at, cst.BinaryOperation):
@@ -63,7 +65,8 @@ def _from_the_end(anatomy: Anatomy, node: cst.Subscript, at: cst.BaseExpression)
     if number is not None:
         return -number if number < 0 else None
     if isinstance(at, cst.BinaryOperation) and isinstance(at.operator, cst.Subtract):
-        measured = _measured_by(at.left)
+        sizes = anatomy.facts.values_of(at.left) or [at.left]  # `n = len(h)`, too
+        measured = _measured_by(sizes[0]) if len(sizes) == 1 else None
         if measured is not None and anatomy.facts.slots.of(measured) == anatomy.facts.slots.of(node.value):
             return ex.integer(at.right)
     return None
@@ -82,7 +85,7 @@ def _measured_by(size: cst.BaseExpression) -> cst.BaseExpression | None:
 def _uses(anatomy: Anatomy, node: cst.BaseExpression, function: Scope) -> list[cst.BaseExpression]:
     """The element itself, the same element written again, and the name it is bound to."""
     module, slots = anatomy.module, anatomy.facts.slots
-    parent = module.parent.get(node)
+    parent = next((outer for outer in module.ancestors(node) if not isinstance(outer, cst.IfExp)), None)
     list_ = ex.dotted(node.value) if type(node) is cst.Subscript else None
     found = [n for n in function.nodes_of(cst.Subscript) if ex.dotted(n.value) == list_]
     if found != [node]:
@@ -107,8 +110,26 @@ def _member_of(anatomy: Anatomy, use: cst.BaseExpression) -> tuple[cst.CSTNode, 
 
 
 def _reads_calls(anatomy: Anatomy, use: cst.BaseExpression) -> bool:
+    """Whether the calls of a message are read, here or in the function of the file that gets it."""
     found = _member_of(anatomy, use)
-    return found is not None and found[1] in anatomy.facts.call_attributes
+    if found is not None:
+        made = found[0]
+        return found[1] in anatomy.facts.call_attributes or (
+            isinstance(made, cst.BaseExpression) and anatomy.facts.is_kind(made, Kind.CALLS)
+        )
+    given = _given_to(anatomy, use)
+    return any(_reads_calls(anatomy, name) for name in given) and not _role_tested(anatomy, given)
+
+
+def _given_to(anatomy: Anatomy, use: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The uses of the parameter of a function of the file that is handed a value."""
+    arg = anatomy.module.parent.get(use)
+    call = anatomy.module.parent.get(arg) if isinstance(arg, cst.Arg) else None
+    callee = anatomy.facts.slots.callee(call)
+    if not isinstance(call, cst.Call) or callee is None or callee is anatomy.module.scope_of[use].function:
+        return []
+    slots = [slot for slot, value in anatomy.facts.slots.bindings(call, callee) if value is use]
+    return [name for slot in slots for name in anatomy.facts.names.get(slot, ())]
 
 
 def _role_tested(anatomy: Anatomy, uses: list[cst.BaseExpression]) -> bool:
@@ -119,33 +140,45 @@ def _role_tested(anatomy: Anatomy, uses: list[cst.BaseExpression]) -> bool:
             return True
         call = next((n for n in anatomy.module.ancestors(use) if not isinstance(n, cst.Arg)), None)
         if isinstance(call, cst.Call) and ex.dotted(call.func) == "isinstance":
-            return True
+            return ex.last_name(call.args[-1].value) != "dict"  # that is its form
     return False
 
 
 # -- history[-2] --------------------------------------------------------------------------------------------------
 
 
-def _calls_read(anatomy: Anatomy, node: cst.Subscript, function: Scope) -> cst.CSTNode | None:
+def _calls_read(anatomy: Anatomy, node: cst.Subscript, distance: int, function: Scope) -> cst.CSTNode | None:
     """Where the calls of a message are read whose role is not asked for."""
     uses = _uses(anatomy, node, function)
     read = next((use for use in uses if _reads_calls(anatomy, use)), None)
-    return None if read is None or _role_tested(anatomy, uses) or _just_appended(anatomy, node) else read
+    return None if read is None or _role_tested(anatomy, uses) or _appended(anatomy, node) >= distance else read
 
 
-def _just_appended(anatomy: Anatomy, node: cst.Subscript) -> bool:
-    """Whether the block has appended to the list right before: the distance counts these appends."""
-    module, slot = anatomy.module, anatomy.facts.slots.of(node.value)
-    statement = module.parent.get(module.statement(node))
-    block = module.parent.get(statement) if statement is not None else None
-    if not isinstance(block, cst.IndentedBlock) or statement not in block.body:
-        return False
-    before = block.body[: list(block.body).index(statement)]  # type: ignore[arg-type]
-    return any(
-        write.slot == slot
-        and any(module.inside(write.node, line) for line in before if isinstance(line, cst.SimpleStatementLine))
-        for write in anatomy.writes.all
-    )
+def _appended(anatomy: Anatomy, node: cst.Subscript) -> int:
+    """How many messages have been appended right before, one by one: the distance may count these."""
+    module, slot, count = anatomy.module, anatomy.facts.slots.of(node.value), 0
+    below: cst.CSTNode = node
+    for outer in module.ancestors(node):
+        if isinstance(outer, (cst.IndentedBlock, cst.Module)):
+            before = outer.body[: list(outer.body).index(below)]  # type: ignore[arg-type]
+            for line in reversed(before):
+                writes = [w for w in anatomy.writes.by_slot[slot or ()] if module.inside(w.node, line)]
+                sizes = [_size(write) for write in writes]
+                if None in sizes or (writes and not isinstance(line, cst.SimpleStatementLine)):
+                    return count
+                count += sum(size for size in sizes if size is not None)
+        if isinstance(outer, (cst.For, cst.While, cst.FunctionDef)):
+            return count
+        below = outer
+    return count
+
+
+def _size(write: HistoryWrite) -> int | None:
+    """How many messages a write puts at the end of a list."""
+    if write.kind == "append":
+        return 1
+    shown = write.value.elements if isinstance(write.value, cst.List) else []
+    return len(shown) if shown and not any(isinstance(each, cst.StarredElement) for each in shown) else None
 
 
 # -- history[-1] among messages of one role -----------------------------------------------------------------------
@@ -204,19 +237,24 @@ def _tested_beside(
 
 
 def _tested_at(anatomy: Anatomy, node: cst.Subscript, name: cst.Name, function: Scope) -> cst.CSTNode | None:
-    """`h[i]` whose role is tested in an `if` around the use of its neighbour."""
-    slot = anatomy.facts.slots.of(node.value)
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, cst.If):
-            for inside in walk(outer.test):
-                at = ex.index(inside)
-                if isinstance(inside, cst.Subscript) and isinstance(at, cst.Name) and at.value == name.value:
-                    member = _member_of(anatomy, inside)
-                    if member is not None and member[1] == "role" and anatomy.facts.slots.of(inside.value) == slot:
-                        return inside
-        if outer is function.node:
-            return None
+    """`h[i]`, or `m` of `for i, m in enumerate(h)`, whose role is tested before or around the use of its neighbour."""
+    module, slots = anatomy.module, anatomy.facts.slots
+    around = next((outer for outer in module.ancestors(node) if isinstance(outer, (cst.For, cst.While))), function.node)
+    for test in module.nodes_inside(around, function, cst.If):
+        for inside in walk(test.test) if module.before(test, node) or module.inside(node, test) else ():
+            at = ex.index(inside) if isinstance(inside, cst.Subscript) else None
+            beside = isinstance(at, cst.Name) and at.value == name.value
+            of_it = beside and isinstance(inside, cst.Subscript) and slots.of(inside.value) == slots.of(node.value)
+            if isinstance(inside, cst.BaseExpression) and (of_it or _is_numbered(inside, name, around)):
+                if _role_tested(anatomy, [inside]):
+                    return inside
     return None
+
+
+def _is_numbered(node: cst.CSTNode, number: cst.Name, loop: cst.CSTNode) -> bool:
+    """Whether a node is `m` of the loop `for number, m in enumerate(h)`."""
+    names = ex.target_names(loop.target) if isinstance(loop, cst.For) else []
+    return isinstance(node, cst.Name) and len(names) == 2 and names == [number.value, node.value]
 
 
 # -- history[i] of a list that is cut -----------------------------------------------------------------------------

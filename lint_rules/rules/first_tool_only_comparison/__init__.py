@@ -53,10 +53,13 @@ def run(client, messages, tools, execute):
 ```
 
 ## How it decides
-Both sides of a comparison must come from element 0 of a list of tool calls: of two lists, or of one list and of a
-value that an earlier round left behind. Variables, helper functions, tuples and f-strings are followed. Where the
-number of calls is known to be one, or one side names all calls, the rule is silent; and where nothing of the reply is
-used but its first call, as of one that only says who speaks next.
+Both sides of a comparison must come from element 0 of a list of tool calls, or of own records with one for each call:
+of two lists, or of one list and of a value that an earlier round left behind; `calls[:1]`, unpacking, and a loop that
+ends after its first turn take it, too. Values that are counted (`len(set(recent)) == 1`, `counts[key] > 3`) are
+compared with each other. Variables, parameters, containers, helper functions, own objects, tuples and f-strings are
+followed. A prefix is compared by `zip` or `map` in `all` or `any`, or by a loop that ends with the first unlike pair.
+Where the number of calls is known to be one, or one side names all calls, the rule is silent; where the lists hold what
+came of the calls; and where nothing of the reply is used but its first call, as of one that only says who speaks next.
 
 ## Known problems
 Signatures that are built in another file are not seen.
@@ -77,9 +80,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
+from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.anatomy.guards.outcomes import only_shows
 from lint_rules.anatomy.program.handlers import shown_only
-from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import is_parameter
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.first_tool_only_comparison.fixes import repair, repair_zip
@@ -89,41 +92,34 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 _HELP = "compare the whole lists: `[(c.name, c.arguments) for c in calls]`, with arguments parsed, for both rounds"
-_EQUALITY = (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     module = anatomy.module
     decided: set[cst.CSTNode] = set()  # one decision often compares names and arguments apart: one finding
-    firsts = Firsts(anatomy.facts)
-    for node in module.nodes_of(cst.Comparison) if firsts.any() else ():
-        if len(node.comparisons) == 1:
-            statement = module.statement(node)
-            for draft in _compared(anatomy, firsts, node) if statement not in decided else ():
-                decided.add(statement)
-                yield draft
+    firsts = Firsts(anatomy)
+    for guard in anatomy.guards.all:
+        statement = module.statement(guard.node)
+        for draft in _compared(anatomy, firsts, guard) if statement not in decided else ():
+            decided.add(statement)
+            yield draft
     for call in module.nodes_of(cst.Call):
         if type(call.func) is cst.Name and call.func.value in {"all", "any"}:
-            yield from _zipped(anatomy, call, module.scope_of[call].function)
+            yield from _zipped(anatomy, firsts, call)
+    for loop in module.nodes_of(cst.For):
+        if isinstance(loop.iter, cst.Call) and all(_leaves_if_other(line) for line in loop.body.body):
+            yield from _zipped(anatomy, firsts, loop)
 
 
-def _compared(anatomy: Anatomy, firsts: Firsts, node: cst.Comparison) -> Iterator[Draft]:
-    function = anatomy.module.scope_of[node].function
-    target = node.comparisons[0]
-    this, other = node.left, target.comparator
-    stored = isinstance(target.operator, (cst.In, cst.NotIn))
-    counted = _counted(this)
-    if counted is not None:
-        (this, other), stored = counted, True
-    elif not isinstance(target.operator, _EQUALITY):
-        return
-    left = Origin(firsts).of(this)
+def _compared(anatomy: Anatomy, firsts: Firsts, guard: Guard) -> Iterator[Draft]:
+    node, function, stored = guard.node, guard.function, guard.how != "equal"
+    left = Origin(firsts).of(guard.key_node, stored=guard.key_node is guard.kept_node)
     if not left.firsts or left.whole:
         return
-    right = Origin(firsts, stored=stored).of(other)
+    right = Origin(firsts).of(guard.kept_node, stored=stored)
     if right.whole or not right.firsts or not (left.tells and right.tells):
         return
-    if left.places == right.places and not (left.carried(node, function) or right.carried(node, function)):
+    if left.places == right.places and not guard.carried:
         return
     lists = [first.value for first in left.firsts + right.firsts if isinstance(first, cst.Subscript)]
     if all(_is_all_that_counts(anatomy, firsts, first) for first in left.firsts):
@@ -138,7 +134,8 @@ def _compared(anatomy: Anatomy, firsts: Firsts, node: cst.Comparison) -> Iterato
     notes = [Note(first, "only the first call is taken here")]
     if second is not first:
         notes.append(Note(second, "and here"))
-    yield Draft(node, message, _HELP, tuple(notes), fix=repair(anatomy, node))
+    fix = repair(anatomy, node) if isinstance(node, cst.Comparison) else None
+    yield Draft(node, message, _HELP, tuple(notes), fix=fix)
 
 
 def _is_all_that_counts(anatomy: Anatomy, firsts: Firsts, first: cst.BaseExpression) -> bool:
@@ -180,15 +177,7 @@ def _root(node: cst.BaseExpression) -> cst.BaseExpression:
     return node
 
 
-def _counted(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-    """`(x, xs)` of `xs.count(x)`."""
-    if isinstance(node, cst.Call) and ex.called_name(node) == "count" and len(node.args) == 1:
-        base = ex.receiver(node)
-        return (node.args[0].value, base) if base is not None else None
-    return None
-
-
-def _decides_nothing(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> bool:
+def _decides_nothing(anatomy: Anatomy, node: cst.BaseExpression, function: Scope) -> bool:
     """Tests and assertions, an `if` that only shows something, and agents that keep the first call only."""
     statement = anatomy.module.statement(node)
     if isinstance(statement, cst.Assert):
@@ -201,27 +190,42 @@ def _decides_nothing(anatomy: Anatomy, node: cst.Comparison, function: Scope) ->
     )
 
 
-def _zipped(anatomy: Anatomy, node: cst.Call, function: Scope) -> Iterator[Draft]:
-    """`all(a == b for a, b in zip(calls, last))`: the longer list's rest is never looked at."""
+def _leaves_if_other(line: cst.CSTNode) -> bool:
+    """`if a != b: return False`: with the first pair that is unlike, a loop ends."""
+    test = line.test if isinstance(line, cst.If) else None
+    parts = walk(test) if test is not None else ()
+    unlike = any(isinstance(part, cst.ComparisonTarget) and isinstance(part.operator, cst.NotEqual) for part in parts)
+    return unlike and any(isinstance(part, (cst.Return, cst.Break)) for part in walk(line))
+
+
+def _zipped(anatomy: Anatomy, firsts: Firsts, node: cst.Call | cst.For) -> Iterator[Draft]:
+    """`all(a == b for a, b in zip(calls, last))`, `all(map(eq, calls, last))`: the longer one's rest is not seen."""
+    function = anatomy.module.scope_of[node].function
     for inside in walk(node):
-        if not isinstance(inside, cst.Call) or ex.dotted(inside.func) != "zip" or len(inside.args) < 2:
+        if not isinstance(inside, cst.Call) or ex.dotted(inside.func) not in {"zip", "map"}:
             continue
         if ex.argument(inside, "strict") is not None:
             continue
-        lists = [arg.value for arg in inside.args if arg.keyword is None]
-        kinds = [anatomy.facts.kinds(value) for value in lists]
-        if not any(Kind.CALLS in kind for kind in kinds) or not all(_list_of_calls(anatomy, v) for v in lists):
+        together = ex.dotted(inside.func) or ""
+        lists = ex.positional(inside)[together == "map" :]
+        if len(lists) < 2 or not all(firsts.is_list(value) for value in lists):
             continue
-        if not any(isinstance(n, cst.Comparison) for n in walk(node)) or _lengths_compared(function, lists):
+        if not any(_compares(anatomy, part) for part in walk(node)) or _lengths_compared(function, lists):
             continue
         if any(_made_of_each(anatomy, made, of) for made in lists for of in lists if made is not of):
             continue
         message = (
-            f"`zip` of `{ex.source(lists[0], 30)}` and `{ex.source(lists[1], 30)}` stops at the shorter list:"
+            f"`{together}` of `{ex.source(lists[0], 30)}` and `{ex.source(lists[1], 30)}` stops at the shorter list:"
             " a round that begins like the other passes for the same"
         )
         cure = "compare the lengths too, or pass `strict=True` after testing them"
-        yield Draft(node, message, cure, fix=repair_zip(anatomy, node))
+        yield Draft(inside, message, cure, fix=repair_zip(anatomy, node) if isinstance(node, cst.Call) else None)
+
+
+def _compares(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    if isinstance(node, (cst.Name, cst.Attribute)):
+        return anatomy.module.full_name(node) in {"operator.eq", "operator.ne"}
+    return isinstance(node, cst.Comparison)
 
 
 def _made_of_each(anatomy: Anatomy, made: cst.BaseExpression, of: cst.BaseExpression) -> bool:
@@ -234,14 +238,6 @@ def _made_of_each(anatomy: Anatomy, made: cst.BaseExpression, of: cst.BaseExpres
         and ex.source(value.for_in.iter, 400) == ex.source(of, 400)
         for value in values
     )
-
-
-def _list_of_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """A list of tool calls, or a slot that a list of tool calls is stored in between rounds."""
-    if Kind.CALLS in anatomy.facts.kinds(value):
-        return True
-    slot = anatomy.facts.slots.of(value)
-    return slot is not None and any(Kind.CALLS in anatomy.facts.kinds(v) for v in anatomy.facts.assigned(slot))
 
 
 def _lengths_compared(function: Scope, lists: list[cst.BaseExpression]) -> bool:

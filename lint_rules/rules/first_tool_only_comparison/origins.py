@@ -2,51 +2,72 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import libcst as cst
 
-from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.picks import calls_of, ends_after_one, slice_of_one
+from lint_rules.anatomy.guards.call_parts import Comprehension, elements
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.walk import children
 
 _IDENTITIES = IDS | {"index", "type"}
-_DISPLAYS = frozenset({cst.Tuple, cst.List})
+_LOOPS = (cst.For, cst.While)
 _DEEPEST = 5
 
 
 class Firsts:
     """Which expressions of a file take the first of some tool calls."""
 
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+        self.facts = anatomy.facts
+        self.places = anatomy.guards.signatures
 
-    def any(self) -> bool:
-        """Whether there is one: a cheap look before values are traced."""
+    @cached_property
+    def left(self) -> dict[Slot, cst.BaseExpression]:
+        """The variables of loops over calls that never come to a second one, and what they go through."""
         module = self.facts.module
-        if any(self.has(node) for node in module.nodes_of(cst.Subscript)):
-            return True
-        if any(ex.called_name(call) == "next" and self.has(call) for call in module.nodes_of(cst.Call)):
-            return True
-        return any(
-            type(node.targets[0].target) in _DISPLAYS and self.facts.is_kind(node.value, Kind.CALLS)
-            for node in module.nodes_of(cst.Assign)
-        )
+        loops = [loop for loop in module.nodes_of(cst.For) if self.is_list(loop.iter)]
+        ended = [loop for loop in loops if ends_after_one(self._anatomy, loop, module.scope_of[loop].function)]
+        return {slot: loop.iter for loop in ended for slot in calls_of(self._anatomy, loop)}
 
     @once(circular=False)
     def has(self, node: cst.BaseExpression) -> bool:
         """`calls[0]`, `next(c for c in calls)`, and element 0 of a list made of one value per call."""
         if type(node) is cst.Subscript and ex.integer(ex.index(node)) == 0:
-            if self._is_one(node.value):
-                return False
-            of_all = self.facts.is_kind(node.value, Kind.CALLS) or Origin(self).of(node.value).is_list
-            return of_all and "delta" not in ex.source(node.value)
+            return not self._is_one(node.value) and self.is_list(node.value) and "delta" not in ex.source(node.value)
         if type(node) is cst.Call and ex.dotted(node.func) == "next" and node.args:
-            return self.facts.is_kind(node.args[0].value, Kind.CALLS)
-        return False
+            given = ex.inner(node.args[0].value)
+            made = given.args[0].value if isinstance(given, cst.Call) and ex.dotted(given.func) == "iter" else given
+            return self.is_list(made)
+        head, which = slice_of_one(node)
+        return head is not None and which == "first" and self.is_list(head)
+
+    @once(circular=False)
+    def is_list(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is a list of tool calls, or of what they say: what came of them is no such list."""
+        if self.facts.is_kind(node, Kind.CALLS):
+            return True
+        origin = Origin(self).of(node)
+        return origin.whole and not origin.firsts and not self.places.of(node).opaque
+
+    def filled(self, slot: Slot) -> bool:
+        """Whether a list is begun anew and filled in a loop over calls: it has a value for each of them."""
+        module, begun, puts = self.facts.module, self.facts.assigned(slot), self.facts.put(slot)
+        loops = [next((o for o in module.ancestors(put) if isinstance(o, _LOOPS)), None) for put in puts]
+        return bool(loops) and all(
+            isinstance(loop, cst.For)
+            and self.facts.is_kind(loop.iter, Kind.CALLS)
+            and [_around(module, loop)] == [_around(module, value) for value in begun]
+            for loop in loops
+        )
 
     def _is_one(self, node: cst.BaseExpression) -> bool:
         """`calls[i]`: one call, or the record of one, whose element 0 is its name."""
@@ -55,48 +76,33 @@ class Firsts:
         )
 
 
+def _around(module: SourceModule, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The loop or function around a node."""
+    return next((outer for outer in module.ancestors(node) if isinstance(outer, (*_LOOPS, cst.FunctionDef))), None)
+
+
 class Origin:
     """Where a value comes from: `firsts` are the first calls taken on the way, `whole` whether all calls are named.
 
     `places` tells first calls of different lists apart, `tells` whether what is taken of them says what was called
-    (a name, arguments, the call itself; not an id or an index). With `stored`, also what is put into a set or list
-    (`seen.add(signature)`) counts as its value.
+    (a name, arguments, the call itself; not an id or an index).
     """
 
-    def __init__(self, firsts: Firsts, *, stored: bool = False) -> None:
+    def __init__(self, firsts: Firsts) -> None:
         self._firsts = firsts
         self._facts = firsts.facts
-        self._stored = stored
-        self._seen: set[Slot] = set()
-        self._slots: list[Slot] = []
+        self._seen: set[tuple[Slot, bool]] = set()
         self.firsts: list[cst.BaseExpression] = []
         self.places: set[str] = set()
         self.whole = False
         self.tells = False
 
-    def of(self, node: cst.BaseExpression) -> Origin:
-        self._trace(node, 0)
+    def of(self, node: cst.BaseExpression, *, stored: bool = False) -> Origin:
+        """The same object, with the origin of a value; with `stored`, of what is put into the container that it is."""
+        self._trace(node, 0, stored)
         return self
 
-    @property
-    def is_list(self) -> bool:
-        """Whether the value is a list with one part per call."""
-        return self.whole and not self.firsts
-
-    def carried(self, comparison: cst.CSTNode, function: Scope) -> bool:
-        """Whether a variable on the way is set again after `comparison`: it then holds an earlier round's value."""
-        module = self._facts.module
-        return any(
-            slot[0] == "attr"
-            or any(
-                module.scope_of[value].function is function and module.before(comparison, value)
-                for value in self._facts.assigned(slot)
-            )
-            or bool(self._facts.put(slot))
-            for slot in self._slots
-        )
-
-    def _trace(self, node: cst.CSTNode, depth: int) -> None:
+    def _trace(self, node: cst.CSTNode, depth: int, stored: bool = False) -> None:
         if isinstance(node, cst.BaseExpression) and depth <= _DEEPEST:
             if self._firsts.has(node):
                 self._found(node, not self._is_identity(node))
@@ -107,18 +113,23 @@ class Origin:
             if pair is not None and pair[1] in _IDENTITIES:
                 return
             if self._is_all(node):
-                self.whole = True
+                self.whole = self.whole or not stored
                 return
-        if type(node) is cst.Name or type(node) is cst.Attribute:
-            self._trace_slot(node, depth)
+        if isinstance(node, cst.BaseExpression) and (type(node) is cst.Name or ex.member(node) is not None):
+            self._trace_slot(node, depth, stored)
+        elif isinstance(node, Comprehension):
+            for element in elements(node):
+                self._trace(element, depth)
         elif type(node) is cst.Call:
-            self._trace_call(node, depth)
+            self._trace_call(node, depth, stored)
         elif type(node) is cst.IfExp:
             for way in (node.body, node.orelse):
-                self._trace(way, depth)
+                self._trace(way, depth, stored)
+        elif type(node) is cst.Subscript and ex.member(node) is None:
+            self._trace(node.value, depth, True)
         else:
             for child in children(node):
-                self._trace(child, depth)
+                self._trace(child, depth, stored)
 
     def _found(self, node: cst.BaseExpression, tells: bool) -> None:
         self.firsts.append(node)
@@ -136,39 +147,49 @@ class Origin:
         pair = ex.member(parent) if parent is not None else None
         return pair is not None and pair[1] in _IDENTITIES
 
-    def _trace_slot(self, node: cst.Name | cst.Attribute, depth: int) -> None:
-        slot = self._facts.slots.of(node)
-        values = self._facts.assigned(slot)
-        if slot is not None and slot not in self._seen and depth < _DEEPEST:
-            self._seen.add(slot)
-            if values or self._stored:
-                self._slots.append(slot)
+    def _trace_slot(self, node: cst.BaseExpression, depth: int, stored: bool) -> None:
+        slot, pair = self._facts.slots.of(node), ex.member(node)
+        values = [*self._facts.assigned(slot), *(self._firsts.places.fields_set.get(slot, ()) if slot else ())]
+        if slot is not None and (slot, stored) not in self._seen and depth < _DEEPEST:
+            self._seen.add((slot, stored))
             for value in values:
-                self._trace(value, depth + 1)
-            for value in self._unpacked(slot):
-                self._found(value, True)
-            if self._stored:
-                for put in self._facts.put(slot):
-                    self._trace(put.args[0].value, depth + 1)
-        if isinstance(node, cst.Attribute) and not values and node.attr.value not in _IDENTITIES:
-            self._trace(node.value, depth)
+                self._trace(value, depth + 1, stored)
+            for value, place in self._facts.unpacked(slot):
+                self._trace_part(value, place, depth + 1)
+            if not values:
+                for value in self._facts.given(slot):
+                    self._trace(value, depth + 1, stored)
+                if slot in self._firsts.left:
+                    self._found(self._firsts.left[slot], True)
+                elif slot in self._firsts.places.loops:
+                    self._trace(self._firsts.places.loops[slot], depth + 1, True)
+            if not stored and self._firsts.filled(slot):
+                self.whole = True
+            elif stored:
+                for put in self._firsts.places.puts.get(slot, ()):
+                    self._trace(put, depth + 1)
+        if pair is not None and not values:
+            self._trace(pair[0], depth, stored)
 
-    def _unpacked(self, slot: Slot) -> list[cst.BaseExpression]:
-        """`first, *rest = calls`: the list behind a name that takes its first element."""
-        return [value for value in self._facts.split(slot) if self._facts.is_kind(value, Kind.CALLS)]
+    def _trace_part(self, value: cst.BaseExpression, place: int, depth: int) -> None:
+        """`first, *rest = calls` takes the first of them, `name, args = calls[0]` what it says."""
+        if not self._firsts.is_list(value):
+            self._trace(value, depth)
+        elif place == 0:
+            self._found(value, True)
 
-    def _trace_call(self, node: cst.Call, depth: int) -> None:
+    def _trace_call(self, node: cst.Call, depth: int, stored: bool) -> None:
         callee = self._facts.slots.callee(node)
         if callee is not None and depth < _DEEPEST:
             found, places = len(self.firsts), set(self.places)
             for inside in callee.nodes_of(cst.Return):
                 if inside.value is not None:
-                    self._trace(inside.value, depth + 1)
+                    self._trace(inside.value, depth + 1, stored)
             if len(self.firsts) > found or self.whole:
                 self.places = places | {ex.source(node)}
                 return
         for arg in node.args:
-            self._trace(arg.value, depth)
+            self._trace(arg.value, depth, stored)
         base = ex.receiver(node)
         if base is not None:
-            self._trace(base, depth)
+            self._trace(base, depth, stored)

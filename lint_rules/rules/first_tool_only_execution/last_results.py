@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.picks import calls_of
+from lint_rules.anatomy.calls.picks import calls_of, ends_after_one
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time, one_call_known
 from lint_rules.anatomy.program.handlers import shown_only
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.rules.first_tool_only_execution.chosen import ends_after_one
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk

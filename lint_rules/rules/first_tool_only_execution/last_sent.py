@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.picks import slice_of_one
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.rounds.offers import offers
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.rules.first_tool_only_execution.chosen import slice_of_one
 from lint_rules.syntax import expressions as ex
 
 _GOES_ON = ("previous_response_id", "conversation")

@@ -57,7 +57,8 @@ where the id of the call is assigned again: a server that sends the id with ever
 n` is reported where its entries become calls. A result that is written to the last call of a list, by a function that
 did not put it there, is written to the wrong one when calls run side by side. An API that pairs by name (Gemini) finds
 no call for a result whose name is the id that its message says: it is reported where the file puts calls into that form
-by their names, and calls have ids of their own there.
+by their names, and calls have ids of their own there. Results that a loop over the calls keeps by the names of their
+tools, and that are looked up by these behind it, are those of the last call of each tool.
 
 ## Known problems
 APIs that match results by name (Gemini) need no ids; there, the defect shows where an adapter gives ids to programs
@@ -95,6 +96,7 @@ _BY_NAME = "give the result the name of the tool that was called"
 _BY_INDEX = "use the piece's own `index`, which says to which call it belongs"
 _ASSIGN = "assign the name, and put only the arguments together"
 _APART = "make a dict for each entry: `[{} for _ in range(n)]`"
+_KEEP = "keep each result by the id of its call"
 _FIND = "find the entry by the id of its call"
 
 
@@ -105,6 +107,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from _names(anatomy)
     yield from _buffers(anatomy)
     yield from _last_entries(anatomy)
+    for key, read in call_ids.results_by_name(anatomy):
+        message = (
+            f"results are kept by the tool's name, `{ex.source(key, 40)}`: of two calls of one tool, both get the"
+            " result of the last"
+        )
+        yield Draft(key, message, _KEEP, (Note(read, "looked up by the name here"),))
 
 
 def _ids(anatomy: Anatomy) -> Iterator[Draft]:

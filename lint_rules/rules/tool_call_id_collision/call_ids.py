@@ -8,6 +8,8 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.picks import calls_of
+from lint_rules.anatomy.calls.uses import may_run
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, default_of, is_parameter
@@ -16,6 +18,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 _RESULT_IDS = IDS - {"id"}
 _INPUTS = frozenset({"arguments", "input", "args"})
@@ -35,7 +38,7 @@ def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
     """Ids of calls and of their results that are names, positions or the same for all; under a name the first only."""
     told: set[Slot] = set()
     for made, items in anatomy.made:
-        for value in _ids(items):
+        for value in _ids(made, items):
             slot = anatomy.facts.slots.of_name(value)
             named = _by_name(anatomy, value, items) if not _is_the_only_one(anatomy, made) else None
             shared = named or _by_position(anatomy, value, made, items) or _constant(anatomy, value, items)
@@ -44,11 +47,12 @@ def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
                 yield shared
 
 
-def _ids(items: dict[str, cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
+def _ids(made: cst.CSTNode, items: dict[str, cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
     """The id of a call that a dict or constructor makes, or of a call that it answers."""
     if "id" in items and (("function" in items) or ("name" in items and items.keys() & _INPUTS)):
         yield items["id"]
-    if items.keys() & {"content", "output", "name", "role"}:
+    said = isinstance(made, cst.Call) and ex.positional(made)
+    if said or items.keys() & {"content", "output", "name", "role"}:
         yield from (value for key, value in items.items() if key in _RESULT_IDS)
 
 
@@ -287,6 +291,50 @@ def results_by_id(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.CS
         pair = ex.member(items["name"]) if {"name", "response"} <= items.keys() else None
         if pair is not None and pair[1] in ANSWERED:
             yield items["name"], calls[0]
+
+
+def results_by_name(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """`results[call.name] = run(call)` in a loop over calls, and `results[call.name]` in another: the key, the read."""
+    facts, kept = anatomy.facts, dict[Slot | None, tuple[cst.BaseExpression, cst.CSTNode]]()
+    for into, key, value, loop, region in _kept_values(anatomy):
+        if facts.is_kind(loop.iter, Kind.CALLS) and _says_name(anatomy, key):
+            if _runs_one(anatomy, value, calls_of(anatomy, loop)):
+                kept[facts.slots.of(into)] = key, region
+    for read in anatomy.module.nodes_of(cst.Subscript, cst.Call) if kept else ():
+        at = ex.index(read) if isinstance(read, cst.Subscript) else read.args[0].value if read.args else None
+        found = kept.get(facts.slots.of(read.value if isinstance(read, cst.Subscript) else ex.receiver(read)))
+        if found is not None and at is not None and _says_name(anatomy, at):
+            if not anatomy.module.inside(read, found[1]):
+                yield found[0], read
+
+
+def _kept_values(
+    anatomy: Anatomy,
+) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression, cst.BaseExpression, cst.For | cst.CompFor, cst.CSTNode]]:
+    """What loops put into dicts: the dict, the key, the value, the loop, and all that runs in it."""
+    for node in anatomy.module.nodes_of(cst.Assign):
+        target = node.targets[0].target
+        at = ex.index(target) if isinstance(target, cst.Subscript) else None
+        loop = next((outer for outer in anatomy.module.ancestors(node) if isinstance(outer, cst.For)), None)
+        if isinstance(target, cst.Subscript) and at is not None and loop is not None:
+            yield target.value, at, node.value, loop, loop
+        if isinstance(node.value, cst.DictComp):
+            yield target, node.value.key, node.value.value, node.value.for_in, node.value
+
+
+def _says_name(anatomy: Anatomy, key: cst.BaseExpression) -> bool:
+    """Whether a value is the name of the tool that a call asks for."""
+    return any(_is_name_of_call(anatomy, value) for value in [key, *anatomy.facts.values_of(key)])
+
+
+def _runs_one(anatomy: Anatomy, value: cst.BaseExpression, calls: frozenset[Slot]) -> bool:
+    """Whether a call, or what is written in it, is handed to a function."""
+    for call in (part for part in walk(value) if isinstance(part, cst.Call)):
+        if may_run(call) and anatomy.facts.decoder(call) is None and anatomy.facts.encoder(call) is None:
+            given = [part for arg in call.args for part in walk(arg.value) if isinstance(part, cst.Name)]
+            if any(anatomy.facts.slots.of(part) in calls for part in given):
+                return True
+    return False
 
 
 def results_of_the_last(anatomy: Anatomy) -> Iterator[tuple[cst.Subscript, cst.CSTNode]]:

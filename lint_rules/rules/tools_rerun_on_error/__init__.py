@@ -38,17 +38,18 @@ async def answer(message, messages, run_tool):
 ```
 
 ## How it decides
-Both places run the same list of calls, by the same function, or each by a function that gets the whole list. A loop of
-attempts counts when the list comes from outside it and the handler does not leave it. Handlers that answer the calls
-with the error, that go on with what is left, or that catch what is raised before any tool runs (no event loop, nothing
-of that name) are right, and so is asking the model again, or trying one call again. A handler of RuntimeError is about
-the event loop only if the tools run where that is taken.
-A turn is reported that begins anew: one whose rounds store results of tools in a list that it makes itself, or a run of
-the agent of a library that has tools (LangChain, LangGraph, Pydantic AI, the Agents SDK), where a handler leads to the
-same question once more, by the same function, by another one that has such rounds, also one of the same name where what
-is asked first is only known by its base class, or by a decorator that tries again (`retry`, `backoff`). What goes on
-from messages that are still there, with one more of them, or in a thread that the library keeps, is right, and so is a
-turn whose requests never fail, as their errors are handled within the rounds.
+Both places run the same list of calls, by the same function, or each by a function that gets the whole list: of one
+whose body is in this file that must hand on what is written in the calls, and must not look which are done. A loop of
+attempts, or a `while`, counts when the list comes from outside it and the handler does not leave it. Handlers that
+answer the calls with the error, that go on with what is left, or that catch what is raised before any tool runs (no
+event loop, nothing of that name) are right, and so is asking the model again, or trying one call again. A handler of
+RuntimeError is about the event loop only if the tools run where that is taken. A turn is reported that begins anew: one
+whose rounds store results of tools in a list that it makes itself, or a run of the agent of a library that has tools
+(LangChain, LangGraph, Pydantic AI, the Agents SDK), where a handler leads to the same question once more, by the same
+function, by another one that has such rounds, also one of the same name where what is asked first is only known by its
+base class, or by a decorator that tries again (`retry`, `backoff`). What goes on from messages that are still there,
+with one more of them, or in a thread that the library keeps, is right, and so is a turn whose requests never fail, as
+their errors are handled within the rounds.
 
 ## Known problems
 Whether a tool has effects is not known: reading twice does no harm.
@@ -116,9 +117,9 @@ def _again(anatomy: Anatomy, identity: Identity, guard: cst.Try, tried: list[Bat
         raised = [first for first in tried if _may_raise(anatomy, guard, handler, first)]
         for second in batches(anatomy, identity, handler.body) if raised else ():
             for first in raised:
-                if first.way != second.way or _is_made_in(anatomy, handler, first.way[0]):
+                if first.way != second.way or _is_made_in(anatomy, handler, second):
                     continue
-                if first.runner == second.runner or (first.whole and second.whole):
+                if first.runner == second.runner or (first.whole and second.whole) or first.seen or second.seen:
                     message = (
                         f"`{second.runner}` runs the calls again that `{first.runner}` may have run before the error:"
                         " what they do is done twice"
@@ -171,7 +172,7 @@ def _tells_done_apart(handler: cst.ExceptHandler) -> bool:
 def _next_attempt(anatomy: Anatomy, guard: cst.Try, tried: list[Batch]) -> Draft | None:
     """The same calls in the next turn of a loop of attempts."""
     loop = next((outer for outer in anatomy.module.ancestors(guard) if isinstance(outer, _AROUND)), None)
-    if not isinstance(loop, (cst.For, cst.While)) or not _is_attempts(loop):
+    if not isinstance(loop, cst.While) and not (isinstance(loop, cst.For) and _is_attempts(loop)):
         return None
     graph = anatomy.flow(anatomy.module.scope_of[guard].function)
     headers = graph.at(loop)
@@ -182,8 +183,7 @@ def _next_attempt(anatomy: Anatomy, guard: cst.Try, tried: list[Batch]) -> Draft
         and graph.reaches(graph.at(handler), headers, exceptions=False)
         and not _tells_done_apart(handler)
     ]
-    root = tried[0].way[0]
-    if not back or _is_made_in(anatomy, loop, root):
+    if not back or _is_made_in(anatomy, loop, tried[0]):
         return None
     first = tried[0]
     message = (
@@ -208,8 +208,12 @@ def _is_attempts(loop: cst.For | cst.While) -> bool:
     return isinstance(loop, cst.For) and isinstance(loop.iter, cst.Call) and ex.dotted(loop.iter.func) == "range"
 
 
-def _is_made_in(anatomy: Anatomy, region: cst.CSTNode, root: tuple[object, ...]) -> bool:
+def _is_made_in(anatomy: Anatomy, region: cst.CSTNode, batch: Batch) -> bool:
     """Whether the list of calls, or the reply that it belongs to, is a new one in a loop or handler."""
+    root = batch.way[0]
+    bound = anatomy.definitions(batch.calls) if isinstance(batch.calls, cst.Name) else []
+    if bound and not any(anatomy.module.inside(one.value or batch.calls, region) for one in bound):
+        return False
     if root[0] == "call":
         return isinstance(root[1], cst.CSTNode) and anatomy.module.inside(root[1], region)
     return any(anatomy.module.inside(value, region) for value in anatomy.facts.assigned(root))

@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
@@ -25,17 +26,23 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _IDENTITIES = IDS | {"name", "type", "index"}
+_WRITTEN = frozenset({"arguments", "input", "args", "function"})
 _MAPS = frozenset({"map", "starmap", "imap"})
 
 
 @record
 class Batch:
-    """One place that runs the calls at `way`. `runner` is the name of what runs them, `whole` that it gets the list."""
+    """One place that runs `calls`, those at `way`; `runner` is the name of what runs them.
+
+    `whole`: it gets the list. `seen`: its body is here, and runs them.
+    """
 
     node: cst.CSTNode
+    calls: cst.BaseExpression
     way: Way
     runner: str
     whole: bool
+    seen: bool = False
 
 
 def batches(anatomy: Anatomy, identity: Identity, region: cst.CSTNode) -> Iterator[Batch]:
@@ -57,7 +64,7 @@ def _looped(anatomy: Anatomy, identity: Identity, loop: cst.For | cst.CompFor) -
         if isinstance(node, cst.Call):
             runner = _runner(anatomy, node, elements)
             if runner is not None:
-                yield Batch(loop if isinstance(loop, cst.For) else inside, way, runner, False)
+                yield Batch(loop if isinstance(loop, cst.For) else inside, loop.iter, way, runner, False)
 
 
 def _runner(anatomy: Anatomy, call: cst.Call, elements: frozenset[Slot]) -> str | None:
@@ -79,7 +86,7 @@ def _gives(anatomy: Anatomy, value: cst.BaseExpression, elements: frozenset[Slot
     for node in walk(value):
         pair = ex.member(node)
         if pair is not None and pair[1] not in _IDENTITIES and anatomy.facts.slots.of(pair[0]) in elements:
-            return pair[1] in {"arguments", "input", "args", "function"}
+            return pair[1] in _WRITTEN
     return False
 
 
@@ -91,9 +98,37 @@ def _handed(anatomy: Anatomy, identity: Identity, call: cst.Call) -> Iterator[Ba
         name, given = (ex.dotted(given[0]) or "").rpartition(".")[2], given[1:]
     elif not may_run(call):
         return
-    if not _RUNS.search(name) or _OTHER.search(name):
+    callee = anatomy.facts.slots.callee(call)
+    if not _runs_all(anatomy, callee) if callee is not None else not _RUNS.search(name) or _OTHER.search(name):
         return
     for value in given:
         way = identity.of(value) if anatomy.facts.is_kind(value, Kind.CALLS) else None
         if way is not None:
-            yield Batch(call, way, name, True)
+            yield Batch(call, value, way, name, True, callee is not None)
+
+
+def _runs_all(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function that gets calls hands what is written in them to a tool, or to what nobody sees; to all.
+
+    Not one that looks which are done already: `if call.id in done: continue`.
+    """
+    for node in function.nodes_of(cst.Comparison):
+        pair = ex.member(node.left)
+        if isinstance(node.comparisons[0].operator, (cst.In, cst.NotIn)) and pair is not None and pair[1] in IDS:
+            return False
+    inside = (call for each in anatomy.calls.reachable(function) for call in each.nodes_of(cst.Call))
+    return any(_takes_arguments(anatomy, call) for call in inside)
+
+
+def _takes_arguments(anatomy: Anatomy, call: cst.Call) -> bool:
+    facts = anatomy.facts
+    if not may_run(call) or facts.decoder(call) or facts.encoder(call):
+        return False
+    own = facts.slots.callee(call)
+    given = [part for arg in call.args for part in walk(arg.value) if isinstance(part, cst.BaseExpression)]
+    spread = any(arg.star == "**" for arg in call.args)
+    return (own is None or spread or own in anatomy.tools) and any(
+        Kind.ARGUMENTS in facts.kinds(part)
+        or ((pair := ex.member(part)) is not None and pair[1] in _WRITTEN and facts.is_kind(pair[0], Kind.CALL))
+        for part in given
+    )

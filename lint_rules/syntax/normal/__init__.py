@@ -19,6 +19,7 @@ from lint_rules.syntax.normal import (
     inlining,
     keys,
     loops,
+    maps,
     matches,
     patterns,
     recursion,
@@ -47,6 +48,7 @@ def normalize(
     """
     before = [
         comparisons.normalize(tree, nodes),
+        maps.normalize(tree, nodes),
         indirect.normalize(nodes, elsewhere),
         patterns.normalize(nodes),
     ]

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import Any
 
-from lint_rules.syntax.below import BELOW, walk
-from lint_rules.syntax.normal.names import Nodes
+from lint_rules.syntax.below import walk
+from lint_rules.syntax.normal.names import Nodes, exchanged
 
 _DOES = frozenset({ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom})
 
 
 def normalize(tree: ast.Module, nodes: Nodes) -> bool:
-    chains = {node for node in nodes.get(ast.Compare, ()) if _is_chain(node)}
-    holders: list[Any] = [tree] if chains else []
-    while holders:
-        node = holders.pop()
-        for field in BELOW[type(node)]:
-            below = getattr(node, field, None)
-            if isinstance(below, list):
-                below[:] = [_pairs(each) if each in chains else each for each in below]
-                holders += below
-            elif below is not None:
-                if below in chains:
-                    below = _pairs(below)
-                    setattr(node, field, below)
-                holders.append(below)
-    return bool(chains)
+    return exchanged(tree, {node: _pairs(node) for node in nodes.get(ast.Compare, ()) if _is_chain(node)})
 
 
 def _is_chain(node: ast.Compare) -> bool:

@@ -49,6 +49,24 @@ def scopes(tree: ast.Module, nodes: Nodes) -> list[Scope]:
     return [Scope(node) for node in (tree, *nodes.get(ast.FunctionDef, ()), *nodes.get(ast.AsyncFunctionDef, ()))]
 
 
+def exchanged(tree: ast.Module, new: Mapping[Any, ast.expr]) -> bool:
+    """Puts expressions in the place of others; whether there are any."""
+    holders: list[Any] = [tree] if new else []
+    while holders:
+        node = holders.pop()
+        for field in BELOW[type(node)]:
+            below = getattr(node, field, None)
+            if isinstance(below, list):
+                below[:] = [new.get(each, each) for each in below]
+                holders += below
+            elif below is not None:
+                if below in new:
+                    below = new[below]
+                    setattr(node, field, below)
+                holders.append(below)
+    return bool(new)
+
+
 def in_each(scopes: list[Scope], step: Callable[[Scope], bool]) -> bool:
     """Does something to each scope, which tells whether it changed it; whether any was."""
     changed = False
