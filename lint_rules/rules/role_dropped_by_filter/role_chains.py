@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.messages import ROLES
 from lint_rules.anatomy.messages.role_tests import excludes_roles
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import CLASS_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import Tested, passed
 from lint_rules.syntax.elements import iterated
@@ -126,7 +126,7 @@ def roles_tested(anatomy: Anatomy, test: cst.BaseExpression) -> tuple[Slot, froz
     """The message whose role a condition tests, and the roles it lets pass: all of it must be about the role."""
     if isinstance(test, cst.Call) and ex.called_name(test) == "isinstance" and len(test.args) == 2:
         base, classes = anatomy.facts.slots.of(test.args[0].value), _listed(anatomy, test.args[1].value)
-        told = [ROLES.get(words.CLASS_ROLES.get(ex.last_name(each) or "", "")) for each in classes]
+        told = [ROLES.get(CLASS_ROLES.get(ex.last_name(each) or "", "")) for each in classes]
         words = frozenset(word for word, role in ROLES.items() if role in told)
         return (base, words) if base is not None and None not in told else None
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
