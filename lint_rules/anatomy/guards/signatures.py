@@ -22,6 +22,8 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children
 
 _DEEPEST = 12
+_LONGEST = 5
+"""Steps of a path: what lies deeper in records of records is unknown; `xs = (xs, x)` would have no end."""
 _MOST_SITES = 4
 
 _SAYS_NOTHING = frozenset({"len", "bool", "isinstance", "type", "callable", "any", "all"})
@@ -121,9 +123,10 @@ class _Trace:
 
         With a `path`, those of what is read there: of `{"name": a, "args": b}`, `b` is the part at `("args",)`.
         """
-        if depth > _DEEPEST:
+        if depth > _DEEPEST or len(path) > _LONGEST:
             self.found.opaque = True
-        if depth > _DEEPEST or (self._inside and self.found.opaque):  # nothing is taken from an opaque helper
+            return
+        if self._inside and self.found.opaque:  # nothing is taken from an opaque helper
             return
         if isinstance(node, cst.BaseExpression):
             node = ex.inner(node)
