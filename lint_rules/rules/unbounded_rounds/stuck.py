@@ -56,6 +56,8 @@ def _never_ends(anatomy: Anatomy, node: cst.While, function: Scope) -> bool:
         if not any(outer in deciding for outer in anatomy.module.ancestors(way)):
             return False  # by an error, or by whoever goes through what it yields
     tests = [test for point in exits.deciding for test in exits.tested(point)]
+    if not tests and not any(loop.node is node for loop in anatomy.rounds):
+        return False  # turns, which somebody may begin
     return all(_is_still(anatomy, test, node, function) for test in tests)
 
 
