@@ -99,7 +99,8 @@ def _handed(anatomy: Anatomy, identity: Identity, call: cst.Call) -> Iterator[Ba
     elif not may_run(call):
         return
     callee = anatomy.facts.slots.callee(call)
-    if not _runs_all(anatomy, callee) if callee is not None else not _RUNS.search(name) or _OTHER.search(name):
+    named = bool(_RUNS.search(name)) and not _OTHER.search(name)
+    if _skips_done(callee) or not (named or (callee is not None and _runs_all(anatomy, callee))):
         return
     for value in given:
         way = identity.of(value) if anatomy.facts.is_kind(value, Kind.CALLS) else None
@@ -108,16 +109,20 @@ def _handed(anatomy: Anatomy, identity: Identity, call: cst.Call) -> Iterator[Ba
 
 
 def _runs_all(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a function that gets calls hands what is written in them to a tool, or to what nobody sees; to all.
-
-    Not one that looks which are done already: `if call.id in done: continue`.
-    """
-    for node in function.nodes_of(cst.Comparison):
-        pair = ex.member(node.left)
-        if isinstance(node.comparisons[0].operator, (cst.In, cst.NotIn)) and pair is not None and pair[1] in IDS:
-            return False
+    """Whether a function that gets calls hands what is written in them to a tool, or to what nobody sees; to all."""
     inside = (call for each in anatomy.calls.reachable(function) for call in each.nodes_of(cst.Call))
     return any(_takes_arguments(anatomy, call) for call in inside)
+
+
+def _skips_done(function: Scope | None) -> bool:
+    """Whether a function looks which calls are done already: `if call.id in done: continue`."""
+    tests = function.nodes_of(cst.Comparison) if function is not None else []
+    return any(
+        isinstance(node.comparisons[0].operator, (cst.In, cst.NotIn))
+        and (pair := ex.member(node.left)) is not None
+        and pair[1] in IDS
+        for node in tests
+    )
 
 
 def _takes_arguments(anatomy: Anatomy, call: cst.Call) -> bool:
