@@ -91,9 +91,10 @@ class _Round:
         for outer in self.module.ancestors(test):
             if outer is self.loop.node:
                 return True
-            if isinstance(outer, cst.ExceptHandler) or (
-                isinstance(outer, cst.If) and not reads_calls(self.anatomy.facts, outer.test)
-            ):
+            if isinstance(outer, cst.ExceptHandler):
+                return False
+            known = isinstance(outer, cst.If) and evaluate(outer.test, self._if_absent) is not None  # `turn > 1`
+            if isinstance(outer, cst.If) and not known and not reads_calls(self.anatomy.facts, outer.test):
                 return False
         return False
 
