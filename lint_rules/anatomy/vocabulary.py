@@ -69,6 +69,17 @@ CLASS_ROLES = {
 }  # fmt: skip
 """The roles of the classes of messages. Source: the API references of LangChain, Pydantic AI and AutoGen."""
 
+SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
+"""Words by which somebody looks in an error's text for a context that is full. They stand in many other errors."""
+_BRANCHES = re.compile(r"[|()?:]|\\b")
+
+
+def size_in(pattern: str) -> str | None:
+    """Which of `SIZES` a text is, or one branch of a pattern: `token|context`."""
+    branches = (branch.strip().lower() for branch in _BRANCHES.split(pattern))
+    return next((branch for branch in branches if branch in SIZES), None)
+
+
 REQUEST_KEYWORDS = frozenset(
     {
         "model", "tools", "tool_choice", "functions", "temperature", "max_tokens", "max_completion_tokens",

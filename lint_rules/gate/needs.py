@@ -6,7 +6,6 @@ Beside what it asks for here, a rule needs that `agent` holds, but for those of 
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -45,9 +44,6 @@ _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_res
 _HOOKS = frozenset({"after_model", "aafter_model"})
 _SYSTEM = frozenset({"system", "developer", "SystemMessage", "from_system", "from_developer"})
 _STORED_CALLS = frozenset({"tool_calls"})
-_SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
-_ONE_WORD = re.compile(r"(?:^|[|()\s]|\\b)([a-z]+)(?=$|[|()\s]|\\b)")
-"""A word that is a text, or one branch of a pattern."""
 _LIMITS = ("max", "limit", "budget")
 _SIGNALS = frozenset({"set", "set_result", "put", "put_nowait", "task_done", "notify", "notify_all"})
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
@@ -583,7 +579,7 @@ class Needs(Surroundings):
     def reads_errors(self) -> bool:
         """An error that is caught by name, and a word that is looked for in it."""
         return any(node.name is not None for node in self.nodes[ast.ExceptHandler]) and any(
-            word in _SIZES for text in self.texts for word in _ONE_WORD.findall(text.lower())
+            words.size_in(text) is not None for text in self.texts
         )
 
     def has_rounds_of_calls(self) -> bool:

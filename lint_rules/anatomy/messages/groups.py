@@ -213,10 +213,6 @@ def _from_one_list(anatomy: Anatomy, parts: tuple[Part, ...]) -> bool:
 
 def _listed(node: cst.BaseExpression) -> cst.BaseExpression:
     """`h` of `reversed(h)`, `h[1:]`."""
-    while True:
-        if isinstance(node, cst.Call) and len(node.args) == 1:
-            node = node.args[0].value
-        elif isinstance(node, cst.Subscript) and ex.slice_of(node) is not None:
-            node = node.value
-        else:
-            return node
+    while isinstance(whole := _whole(node), cst.Call) and len(whole.args) == 1:
+        node = whole.args[0].value
+    return whole

@@ -38,6 +38,15 @@ def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
     return found or _by_object(call, facts)
 
 
+def goes_to_ollama(facts: Forms, request: cst.Call) -> bool:
+    """`ollama.chat(...)`, `client.chat(...)` of an `ollama.Client`: nothing is refused, and what is empty is not sent.
+
+    Source: Ollama's API reference.
+    """
+    made = (value.func for value in facts.values_of(ex.receiver(request)) if isinstance(value, cst.Call))
+    return any("ollama" in facts.module.full_name(func) for func in (request.func, *made))
+
+
 def _full_name(call: cst.Call, facts: Forms) -> str:
     name = facts.module.imports.resolve(ex.dotted(call.func) or ex.called_name(call))
     for start in _STARTS:

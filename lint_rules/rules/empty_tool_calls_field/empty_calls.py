@@ -12,6 +12,7 @@ from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.llm_calls import goes_to_ollama
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
@@ -33,7 +34,7 @@ class EmptyCalls:
 
 def empty_calls(anatomy: Anatomy) -> Iterator[EmptyCalls]:
     """The fields of a file that may be empty lists in a history that is sent again."""
-    if _cleaned(anatomy) or any(_goes_to_ollama(anatomy, call) for call in anatomy.facts.calls):
+    if _cleaned(anatomy) or any(goes_to_ollama(anatomy.facts, call) for call in anatomy.facts.calls):
         return
     told: set[cst.CSTNode] = set()
     for function in anatomy.module.functions:
@@ -50,12 +51,6 @@ def empty_calls(anatomy: Anatomy) -> Iterator[EmptyCalls]:
             if test is not None:
                 told.add(element)
                 yield EmptyCalls(element, calls, stored, test)
-
-
-def _goes_to_ollama(anatomy: Anatomy, request: cst.Call) -> bool:
-    """`ollama.chat(...)`, `client.chat(...)` of an `ollama.Client`: what is empty it does not send."""
-    made = (value.func for value in anatomy.facts.values_of(ex.receiver(request)) if isinstance(value, cst.Call))
-    return any("ollama" in anatomy.module.full_name(func) for func in (request.func, *made))
 
 
 def _cleaned(anatomy: Anatomy) -> bool:

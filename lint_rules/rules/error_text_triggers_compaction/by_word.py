@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.syntax import expressions as ex
@@ -15,7 +16,6 @@ from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_WORDS = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
 _MATCHING = frozenset({"search", "match", "findall", "fullmatch"})
 _SHORTENS = re.compile(r"(^|_)(compress|compact|trim|truncate|shorten|prune|summari[sz]e|reduce|shrink|drop_old)")
 
@@ -91,13 +91,13 @@ def _looked_for(anatomy: Anatomy, node: cst.Comparison, texts: set[str]) -> str 
         return None
     literal = ex.text(node.left)
     if literal is not None:
-        return literal if literal.strip().lower() in _WORDS else None
+        return literal if literal.strip().lower() in words.SIZES else None
     if not isinstance(node.left, cst.Name):
         return None
     for outer in anatomy.module.ancestors(node):
         if isinstance(outer, (cst.GeneratorExp, cst.ListComp)):
             listed = _literals(anatomy, outer.for_in.iter)
-            return next((word for word in listed if word.strip().lower() in _WORDS), None)
+            return next((word for word in listed if word.strip().lower() in words.SIZES), None)
     return None
 
 
@@ -109,8 +109,7 @@ def _matched(anatomy: Anatomy, call: cst.Call, texts: set[str]) -> str | None:
     compiled = [value for value in anatomy.facts.values_of(base) if isinstance(value, cst.Call)]
     given = [arg.value for each in (call, *compiled) for arg in each.args[:1]]
     patterns = (text for value in given for part in (value, *anatomy.facts.values_of(value)) if (text := ex.text(part)))
-    branches = (branch.strip().lower() for pattern in patterns for branch in re.split(r"[|()?:]|\\b", pattern))
-    return next((branch for branch in branches if branch in _WORDS), None)
+    return next(filter(None, map(words.size_in, patterns)), None)
 
 
 def _literals(anatomy: Anatomy, node: cst.BaseExpression) -> list[str]:

@@ -11,11 +11,9 @@ from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.rounds.outcomes import tells_outcome
+from lint_rules.anatomy.values.llm_calls import goes_to_ollama
 from lint_rules.obligations.again import Again
 from lint_rules.syntax.module import Scope
-
-_LENIENT = ("ollama.", "apply_chat_template")
-"""Requests whose messages nobody holds against each other. Source: Ollama's API reference, chat templates."""
 
 
 def told_in_words(anatomy: Anatomy, function: Scope) -> Iterator[tuple[Stored, Stored]]:
@@ -44,5 +42,5 @@ def _holds_to_ids(anatomy: Anatomy, ask: cst.Call) -> bool:
     functions = anatomy.calls.reachable(callee) if callee is not None else ()
     asked = [ask, *(node for function in functions for node in anatomy.calls.llm_calls.get(function, ()))]
     made = [anatomy.facts.calls[node] for node in asked if node in anatomy.facts.calls]
-    lenient = any(request.name.startswith(_LENIENT) for request in made)
+    lenient = any(r.name == "apply_chat_template" or goes_to_ollama(anatomy.facts, r.node) for r in made)
     return bool(made) and not lenient and any(may_call_tools(anatomy, request.node) for request in made)

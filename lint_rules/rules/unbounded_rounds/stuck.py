@@ -23,7 +23,6 @@ _PLAIN = (
 )  # fmt: skip
 """What a test that hangs on local names alone is made of."""
 _PAUSES = frozenset({"time.sleep", "asyncio.sleep", "anyio.sleep", "trio.sleep"})
-_CONSTANTS = frozenset({"True", "False", "None"})
 _LOOKING = (
     cst.Comparison, cst.ComparisonTarget, cst.BooleanOperation, cst.UnaryOperation, cst.FormattedStringExpression,
     cst.If, cst.IfExp, cst.While,
@@ -73,7 +72,7 @@ def _is_still(anatomy: Anatomy, test: cst.CSTNode, loop: cst.While, function: Sc
 
 
 def _is_left_alone(anatomy: Anatomy, name: cst.Name, loop: cst.While, function: Scope) -> bool:
-    if name.value in _CONSTANTS:
+    if name.value in ex.CONSTANTS:
         return True
     slot, bound = anatomy.facts.slots.of(name), anatomy.reaching(function).by_name.get(name.value, [])
     if slot is None or slot[:2] != ("var", function) or not bound:
@@ -86,7 +85,7 @@ def _is_left_alone(anatomy: Anatomy, name: cst.Name, loop: cst.While, function: 
 
 
 def _is_constant(value: cst.BaseExpression | None) -> bool:
-    return isinstance(value, cst.Name) and value.value in _CONSTANTS
+    return isinstance(value, cst.Name) and value.value in ex.CONSTANTS
 
 
 def _is_only_read(anatomy: Anatomy, name: str, function: Scope, loop: cst.While | None, seen: set[Scope]) -> bool:
