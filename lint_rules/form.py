@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lint_rules.gate.speaking import Gate
     from lint_rules.syntax.parse import Tree
 
-__all__ = ["Form", "bring_in_form", "formed", "sources_near"]
+__all__ = ["Form", "bring_in_form", "formed", "sources_deriving", "sources_near"]
 
 
 class Form(NamedTuple):
@@ -76,6 +76,20 @@ def sources_near(path: str, neighbours: Neighbours | None) -> Callable[[str], by
         return found[1] if found is not None else None
 
     return source_of
+
+
+def sources_deriving(path: str, neighbours: Neighbours | None) -> Callable[[str], list[bytes]]:
+    """What gives the sources in which classes derive from those of a module that the file at `path` imports."""
+    from lint_rules.project import deriving
+    from lint_rules.syntax.reexports import class_names
+
+    def sources(module: str) -> list[bytes]:
+        found = neighbours(path, module) if neighbours is not None else None
+        if found is None or not is_project(neighbours):
+            return []
+        return [source for cls in class_names(found[1]) for _, source in deriving(found[0], cls, neighbours)]
+
+    return sources
 
 
 def bring_in_form(

@@ -9,6 +9,7 @@ from lint_rules.gate.needs import runs_beside
 from lint_rules.noting import Project, is_project
 from lint_rules.options import Neighbours
 from lint_rules.paths import is_test_file
+from lint_rules.syntax.reexports import derived_from
 
 MOST_HOPS = 3
 """How many imports lie, at most, between a file and those that start its functions."""
@@ -58,6 +59,11 @@ def direct_importers(
             room -= len(source)
             found.append((near, source))
     return found[:MOST_IMPORTERS]
+
+
+def deriving(path: str, cls: str, project: Project) -> list[tuple[str, bytes]]:
+    """(path, source) of the files with classes that derive from one of the file at `path`, by its name."""
+    return direct_importers(path, project, lambda source: bool(derived_from(source, cls)))
 
 
 @lru_cache(maxsize=4096)

@@ -30,7 +30,7 @@ from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.message_texts import said as said_by
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
-from lint_rules.form import bring_in_form, sources_near
+from lint_rules.form import bring_in_form, sources_deriving, sources_near
 from lint_rules.gate import mentions
 from lint_rules.gate.needs import runs_beside
 from lint_rules.gate.signs import Signs
@@ -41,13 +41,13 @@ from lint_rules.noting import Known, Noting, NotingProject, Project, noting
 from lint_rules.options import Neighbours, Options
 from lint_rules.program.modules import Program, indexed
 from lint_rules.program.values import Values
-from lint_rules.project import MOST_HOPS, direct_importers, importers_of, is_imported
+from lint_rules.project import MOST_HOPS, deriving, direct_importers, importers_of, is_imported
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.parse import Tree, parse, unreadable
 from lint_rules.syntax.python import Unreadable
-from lint_rules.syntax.reexports import imports
+from lint_rules.syntax.reexports import class_names, derived_from, imports
 from lint_rules.syntax.walk import levels_below
 
 Reader = Callable[[bytes, str, Tree], SourceModule]
@@ -148,12 +148,14 @@ def _anatomy(
         found = imported(importer, name)
         if found is None:
             return None
-        source = found[1]
-        looks = Looks(lambda: may_ask(*found), lambda: runs_beside(source))
-        return Neighbour(name, *found, looks, lambda: analysed_there(*found))
+        return at(name, *found, hops)
 
-    def analysed_there(path: str, source: bytes) -> Anatomy | None:
-        return _nearby(path, source, options, near, read, hops - 1) if near is not None and hops else None
+    def at(name: str, path: str, source: bytes, away: int) -> Neighbour:
+        looks = Looks(lambda: may_ask(path, source), lambda: runs_beside(source))
+        return Neighbour(name, path, source, looks, lambda: analysed_there(path, source, away))
+
+    def analysed_there(path: str, source: bytes, away: int) -> Anatomy | None:
+        return _nearby(path, source, options, near, read, away - 1) if near is not None and away else None
 
     def imported(path: str, name: str) -> tuple[str, bytes] | None:
         return near(path, name) if near is not None else None
@@ -162,7 +164,16 @@ def _anatomy(
         if seen(source).asks or mentions.user_words(source, options.vocabulary):
             return True
         inner = (imported(path, name) for name in imports(source)) if hops > 1 else ()
-        return any(found is not None and seen(found[1]).asks for found in inner)
+        if any(found is not None and seen(found[1]).asks for found in inner):
+            return True
+        return any(seen(text).asks for name in class_names(source) for _, text in filling_in(path, name))
+
+    def filling_in(path: str, cls: str) -> list[tuple[str, bytes]]:
+        return deriving(path, cls, near) if isinstance(near, NotingProject) else []
+
+    def derived(cls: str) -> list[tuple[Neighbour, str]]:
+        found = filling_in(module.path, cls)
+        return [(at(path, path, text, max(hops, 1)), name) for path, text in found for name in derived_from(text, cls)]
 
     def called() -> list[Caller]:
         if project is None:
@@ -222,7 +233,7 @@ def _anatomy(
         return any(importer == module.path for importer, _ in known)
 
     known = options.vocabulary, neighbour, called, given, values, tools, serves, said, in_messages, tells, in_common
-    anatomy = Anatomy(module, *known)
+    anatomy = Anatomy(module, *known, derived)
     return anatomy
 
 
@@ -245,7 +256,7 @@ def _module(path: str, source: bytes, options: Options, near: Noting, read: Read
             tree = parse(source)
             if not isinstance(tree, ast.Module):
                 return read(source, path, tree) if levels(tree) <= SHALLOW else None
-            gate = Gate(tree, sources_near(path, near))
+            gate = Gate(tree, sources_near(path, near), deriving=sources_deriving(path, near))
             if gate.levels > SHALLOW or too_many(options.limits, gate.size) is not None:
                 return None
             if read is not read_bare:

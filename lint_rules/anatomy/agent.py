@@ -108,12 +108,13 @@ class Anatomy:
         said_of: Callable[[], list[Said]] = list,
         tells: Callable[[str], bool] = lambda path: False,
         placed: Callable[[str], list[Placed]] = lambda name: [],
+        derived: Callable[[str], list[tuple[Neighbour, str]]] = lambda cls: [],
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
         they hand to it, and `valued` of which kinds and classes that is, `tools` what they tell a model of it, `serves`
         whether one serves others, `said` whether a text may stand there, `said_of` what they put into messages, and
         `placed` what they put under a name into objects of frameworks. Without, it is unknown. `tells` says whether the
-        file at a path is told so of this one.
+        file at a path is told so of this one, and `derived` finds classes of other files that derive from one of this.
         """
         self.module = module
         self.vocabulary = vocabulary
@@ -127,6 +128,7 @@ class Anatomy:
         self.tells = tells
         self._said_of = said_of
         self._placed = placed
+        self._derived = derived
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
         self._neighbours: dict[tuple[str, str], Neighbour | None] = {}
 
@@ -199,6 +201,14 @@ class Anatomy:
     def placed(self, name: str) -> list[Placed]:
         """What files that import this one, or its importers, put under a name into objects of frameworks."""
         return self._placed(name)
+
+    @kept
+    def derived(self, cls: Scope) -> list[tuple[Anatomy, Scope]]:
+        """The classes of other files that derive from one of this file, and their files: those first that may ask."""
+        near = sorted(self._derived(cls.name), key=lambda each: not each[0].may_ask)
+        read = ((each.anatomy, name) for each, name in near)
+        found = ((there, there.module.class_named(name)) for there, name in read if there is not None)
+        return [(there, other) for there, other in found if other is not None]
 
     @cached_property
     def serves(self) -> bool:

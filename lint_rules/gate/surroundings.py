@@ -30,15 +30,18 @@ class Surroundings(Evidence):
         nearby: Nearby | None = None,
         beside: Callable[[], bool] = lambda: False,
         told: Callable[[], bool] = lambda: False,
+        deriving: Callable[[str], Iterable[bytes]] = lambda module: (),
     ) -> None:
         """Of the files that import this one, `beside` tells whether one runs several things at once.
 
         `told` tells whether one has words of agents: it may tell a model of what stands here, or hand messages to it.
+        `deriving` gives the sources of classes that do what those of a module only declare.
         """
         super().__init__(tree)
         self._nearby = nearby
         self._beside = beside
         self._told = told
+        self._deriving = deriving
 
     @cached_property
     def is_run_beside(self) -> bool:
@@ -81,7 +84,7 @@ class Surroundings(Evidence):
 
     def again(self: Known, tree: ast.Module) -> Known:
         """The same for another tree of the file."""
-        return type(self)(tree, self._nearby, lambda: self.is_run_beside, lambda: self.is_told_of)
+        return type(self)(tree, self._nearby, lambda: self.is_run_beside, lambda: self.is_told_of, self._deriving)
 
     def has_own_words(self) -> bool:
         """Whether objects here may be messages or calls that are called otherwise than a provider does.
@@ -188,12 +191,13 @@ class Surroundings(Evidence):
         return {name for _, source in self._sources() for name in _defined(source)}
 
     def _sources(self) -> Iterator[tuple[str, bytes]]:
-        """The modules of the project that this file imports, with their sources."""
+        """The modules of the project that this file imports, with their sources, and those that derive from these."""
         for module in self._modules() if self._nearby is not None else ():
             outside = module.partition(".")[0] in sys.stdlib_module_names
             source = self._nearby(module) if self._nearby is not None and not outside else None
             if source is not None:
                 yield module, source
+                yield from ((module, other) for other in self._deriving(module))
 
     def defining(self, names: Collection[str]) -> Iterator[bytes]:
         """The sources of the project that define one of these names: as a function, a method, a class or a field."""

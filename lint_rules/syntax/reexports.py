@@ -12,6 +12,9 @@ Nearby = Callable[[str], "bytes | None"]
 """A module, as written in an import -> the source of its file, None if that is not of the project."""
 
 _DEFINITION = re.compile(rb"^[ \t]*(?:async[ \t]+)?(class|def)[ \t]+(\w+)", re.MULTILINE)
+_DERIVED = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
+_NAME = re.compile(rb"(\w+)(?=[ \t\n]*(?:[,\[\]]|$))")
+"""The last part of a base class, also with what it is filled with: `models.Model[Reply]`."""
 _SET = re.compile(rb"^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
 _MOST_HOPS = 3
 _MOST_BYTES = 200_000
@@ -22,6 +25,26 @@ def definitions(source: bytes) -> frozenset[tuple[str, str]]:
     """What a source defines: `("class", name)`, `("def", name)`, and `("", name)` for what is set at its top."""
     found = {(match[1].decode(), match[2].decode()) for match in _DEFINITION.finditer(source)}
     return frozenset(found | {("", match[1].decode()) for match in _SET.finditer(source)})
+
+
+@lru_cache(maxsize=4096)
+def _derived(source: bytes) -> dict[str, list[str]]:
+    """The classes of a source by the names, without their modules, of what they derive from."""
+    found: dict[str, list[str]] = {}
+    for match in _DERIVED.finditer(source):
+        for base in _NAME.findall(match[2]):
+            found.setdefault(base.decode(), []).append(match[1].decode())
+    return found
+
+
+def derived_from(source: bytes, cls: str) -> list[str]:
+    """The names of the classes in a source that derive from one of this name."""
+    return _derived(source).get(cls, [])
+
+
+def class_names(source: bytes) -> list[str]:
+    """The names of the classes that a source defines."""
+    return [name for keyword, name in definitions(source) if keyword == "class"]
 
 
 @lru_cache(maxsize=4096)

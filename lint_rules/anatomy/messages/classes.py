@@ -314,9 +314,21 @@ def own_class(anatomy: Anatomy, base: cst.BaseExpression) -> Scope | None:
 
 
 def method_of(anatomy: Anatomy, cls: Scope, name: str) -> FoundClass | None:
-    """The method that objects of a class have under a name, and its file: also of a base class in another file."""
+    """The method that objects of a class have under a name, and its file: also of a base class in another file.
+
+    Where it only says what it is for, the one of a class in another file that derives from its own.
+    """
     method = anatomy.module.run_by(cls, name)
-    return inherited(anatomy, cls, name) if method is None else (anatomy, method)
+    found = inherited(anatomy, cls, name) if method is None else (anatomy, method)
+    return next(_filled_in(*found), found) if found is not None and says_only(found[1]) else found
+
+
+def _filled_in(anatomy: Anatomy, method: Scope) -> Iterator[FoundClass]:
+    """The methods of classes in other files that do what this one only declares."""
+    for there, cls in anatomy.derived(method.owner) if method.owner is not None else ():
+        done = there.module.run_by(cls, method.name)
+        if done is not None and not says_only(done):
+            yield there, done
 
 
 def declares_request(method: Scope) -> bool:

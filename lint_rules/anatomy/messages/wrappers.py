@@ -21,11 +21,11 @@ from lint_rules.anatomy.strangers import is_stranger
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Evidence, Kind, LLMCall
 from lint_rules.anatomy.values.llm_calls import BODIES
-from lint_rules.anatomy.values.slots import Slot, made_in, root_object
+from lint_rules.anatomy.values.slots import Slot, made_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.mentions import mentions
-from lint_rules.syntax.module import Scope, parameter_names, parameters
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.walk import walk
 
 _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT, Kind.CALLS})
@@ -138,7 +138,7 @@ def parts_handed(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
 def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> LLMCall | None:
     """A function that sends what it is handed, and gives back what the model says; not one that runs a whole turn.
 
-    Or what it sends is kept there, and what it gives back is read as a reply here: it `answers`.
+    Or what it sends is kept there, and what it gives back is a reply, or read as one here: it `answers`.
     """
     facts = there.facts
     given = _SAID & _given(there, function)
@@ -148,8 +148,8 @@ def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> 
     for slot, value in facts.slots.bindings(call, function):
         if Kind.HISTORY in facts.of(slot) and given:
             return LLMCall(call, ex.called_name(call), reason, None, value, given, _texts(there, function))
-    answers = answers or (Kind.REPLY in given and _sends_part(there, function))
-    return LLMCall(call, ex.called_name(call), reason, texts=_texts(there, function)) if answers else None
+    asks = answers or Kind.REPLY in given
+    return LLMCall(call, ex.called_name(call), reason, texts=_texts(there, function)) if asks else None
 
 
 def _texts(there: Anatomy, function: Scope) -> frozenset[str]:
@@ -159,18 +159,6 @@ def _texts(there: Anatomy, function: Scope) -> frozenset[str]:
     parts = (ex.made_of(part) for part in given if isinstance(part, (cst.Dict, cst.Call)))
     named = ((name, value) for each in parts for name, value in each.items())
     return frozenset(name for name, value in named if Kind.MODEL_TEXT in there.facts.kinds(value))
-
-
-def _sends_part(there: Anatomy, function: Scope) -> bool:
-    """Whether a function sends what an object holds that it is handed: `line.ask(room.rows)`."""
-    asked = [
-        made.history for node, made in there.facts.calls.items() if there.module.scope_of[node].function is function
-    ]
-    slots = [there.facts.slots.of(history) for history in asked if history is not None]
-    roots = [root_object(slot) for slot in slots if slot is not None]
-    given = [there.facts.slots.parameter(function, param.name.value) for param in parameters(function)]
-    lines = [there.module.lineage(there.facts.slots.classes.get(slot)) for slot in given]
-    return any(root in given or (root[0] == "attr" and any(root[1] in line for line in lines)) for root in roots)
 
 
 def _given(there: Anatomy, function: Scope) -> set[Kind]:
