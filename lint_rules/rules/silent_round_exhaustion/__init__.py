@@ -94,9 +94,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.obligations.silent_ends import silences
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.silent_round_exhaustion.fixes import repair
-from lint_rules.rules.silent_round_exhaustion.silences import silences
 from lint_rules.syntax import expressions as ex
 
 _DONE = {cst.Return: ("returned", "return"), cst.Yield: ("yielded", "yield")}
