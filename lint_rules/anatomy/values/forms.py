@@ -111,11 +111,12 @@ class Forms(Known):
             return self._dict(node)
         if type(node) is cst.ListComp or type(node) is cst.GeneratorExp:
             kinds = self.kinds(node.elt)
+            parts = CONTAINER.keys() - ({Kind.CALL} if _picks_others(node) else set())
+            found = {CONTAINER[k]: Evidence(e.reason, node, False, e) for k, e in kinds.items() if k in parts}
             said = {Kind.MODEL_TEXT: kinds[Kind.MODEL_TEXT]} if Kind.MODEL_TEXT in kinds else {}
-            wanted = CONTAINER.keys() - ({Kind.CALL} if _picks_others(node) else set())
-            return said | {CONTAINER[k]: Evidence(e.reason, node, False, e) for k, e in kinds.items() if k in wanted}
+            return found if Kind.CALLS in found else {**said, **found}
         if type(node) is cst.BooleanOperation or type(node) is cst.IfExp:
-            found: dict[Kind, Evidence] = {}
+            found = {}
             for part in ex.alternatives(node):
                 for kind, evidence in self.kinds(part).items():
                     found.setdefault(kind, evidence)

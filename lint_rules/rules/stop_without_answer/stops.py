@@ -151,9 +151,7 @@ def _other(value: cst.BaseExpression | None) -> cst.BaseExpression | None:
     return value.right if isinstance(value, cst.BooleanOperation) else None
 
 
-def _answered(
-    anatomy: Anatomy, loop: RoundLoop, leftovers: Leftovers, node: cst.CSTNode
-) -> cst.BaseExpression | None:
+def _answered(anatomy: Anatomy, loop: RoundLoop, leftovers: Leftovers, node: cst.CSTNode) -> cst.BaseExpression | None:
     """The answer in `return x`, and in `answer = x` where the loop is left, and its answer read behind it."""
     if isinstance(node, cst.Return):
         return node.value

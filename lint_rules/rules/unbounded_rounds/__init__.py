@@ -95,6 +95,7 @@ from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.unbounded_rounds.fixes import repair
+from lint_rules.rules.unbounded_rounds.handed import huge_limits
 from lint_rules.rules.unbounded_rounds.recursions import Recursion, endless_recursions
 from lint_rules.rules.unbounded_rounds.stuck import stuck_loops
 from lint_rules.syntax import expressions as ex
@@ -113,6 +114,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     told = {draft.node for draft in found}
     yield from (_stuck(loop) for loop in stuck_loops(anatomy) if loop.node not in told)
     yield from (_called_again(recursion) for recursion in endless_recursions(anatomy))
+    for number in huge_limits(anatomy):
+        message = (
+            f"`{ex.source(number, 20)}` is handed on as the limit of the rounds, and is none: a model that keeps asking"
+            " for tools is called, and paid for, without end"
+        )
+        yield Draft(number, message, "hand on a number that ends the rounds in time")
 
 
 def _called_again(found: Recursion) -> Draft:
