@@ -175,6 +175,7 @@ class _Way:
         for other in self.loop.function.nodes_of(cst.Return) if isinstance(end, cst.Return) else ():
             if other is not end and other.value is not None and self.module.inside(other, self.loop.node):
                 given = self._made(other.value)
+                given = next(ex.alternatives(given)) if is_blank else given
                 if _form(given) in forms and self.leftovers.says(given):
                     return other
         return None
