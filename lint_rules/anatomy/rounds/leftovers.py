@@ -384,7 +384,7 @@ class Leftovers:
         grown = (write for write in self.anatomy.writes.by_function[self.loop.function] if write.kind in GROWING)
         inside = [w.node for w in grown if w.slot == history and self.module.inside(w.node, body)]
         if self.leaves_without_calls:
-            return bool(inside)
+            return bool(inside) or self._is_grown_by_calls(history)
         again = self.anatomy.points(self.loop.function, [self.loop.node])
         put = {*self.anatomy.points(self.loop.function, inside)}
         return any(
@@ -392,6 +392,14 @@ class Leftovers:
             for stored in self.anatomy.transcript.stored(self.loop.function)
             if stored.node in inside and stored.role not in {"assistant", None}
         )
+
+    def _is_grown_by_calls(self, history: Slot | None) -> bool:
+        """Whether a function that a round hands a history adds to it."""
+        calls = self.anatomy.calls.calls_within(self.loop.node, self.loop.function)
+        run = ((call, callee) for call in calls if (callee := self.slots.callee(call)) is not None)
+        bound = (each for call, callee in run for each in self.slots.bindings(call, callee))
+        handed = {slot for slot, value in bound if self.slots.of(value) == history}
+        return any(write.kind in GROWING for slot in handed for write in self.anatomy.writes.by_slot.get(slot, ()))
 
     def _is_text_of_rounds(self, part: cst.BaseExpression) -> bool:
         """A name that gets, or grows by, what the model says beside its calls: rounds set it that go on."""

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_tests import speaks_of_calls, tells_calls
+from lint_rules.anatomy.calls.call_tests import speaks_of_calls
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.executions import call_loops
@@ -17,7 +17,6 @@ from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
@@ -91,12 +90,11 @@ class _Round:
     def _is_mere_check(self, guard: cst.Try) -> bool:
         """Whether what a `try` gives is only asked for in tests, shown, or kept to be compared: an error is no answer.
 
-        It asks no model, and stores nothing. What gives nothing, as `validate(calls)`, answers by its errors, and what
-        raises since it has looked at the calls finds fault with the reply.
+        It asks no model, and stores nothing. What gives nothing, as `validate(calls)`, answers by its errors.
         """
         stored = {stored.node for stored in self.anatomy.transcript.stored(self.loop.function)}
         inside = list(walk_scope(guard.body))
-        if any(node in stored or isinstance(node, cst.Yield) or self._finds_fault(node, guard) for node in inside):
+        if any(node in stored or isinstance(node, cst.Yield) for node in inside):
             return False
         calls = [node for node in inside if isinstance(node, cst.Call)]
         given = [node.value for node in inside if isinstance(node, cst.Assign)]
@@ -108,11 +106,6 @@ class _Round:
             and all({"asked"} <= uses <= {"asked", "shown"} for uses in used)
         )
 
-    def _finds_fault(self, node: cst.CSTNode, guard: cst.Try) -> bool:
-        """Whether a `raise` in a check says that the calls are of no use."""
-        tests = (tested.test for tested, _ in passed(self.module, node, guard)) if isinstance(node, cst.Raise) else ()
-        return any(tells_calls(self.anatomy.facts, test) for test in tests)
-
     def _uses(self, value: cst.CSTNode, guard: cst.CSTNode) -> set[str]:
         """What becomes of a value: "asked" for in a test, "shown" in words, or "else", for whatever else it is."""
         below = value
@@ -123,8 +116,6 @@ class _Round:
                 return {"asked"}
             if isinstance(outer, (cst.FormattedString, cst.Return, cst.Raise)):
                 return {"shown"}
-            if isinstance(outer, (cst.Call, cst.Subscript)) and self._keeps(outer, below):
-                return {"asked"}
             of_value = isinstance(outer, cst.Call) and below is not outer.func and ex.dotted(outer.func) not in _SIZES
             if isinstance(outer, cst.Call) and of_value and not self.module.inside(outer, guard):
                 joins = (base := ex.receiver(outer)) is not None and ex.text(base) is not None  # `", ".join(value)`
@@ -141,11 +132,6 @@ class _Round:
                 return {"else"}
             below = outer
         return {"else"}
-
-    def _keeps(self, outer: cst.Call | cst.Subscript, given: cst.CSTNode) -> bool:
-        """`seen.add(key)`, `counts[key]`: what a guard is going to compare with."""
-        base = ex.receiver(outer) if isinstance(outer, cst.Call) else outer.value
-        return base is not None and base is not given and self.anatomy.facts.slots.of(base) in self._memories
 
     def _if_absent(self, part: cst.BaseExpression) -> bool | None:
         """What a part of a test gives where there is nothing of what was looked for, or kept, to compare with."""
@@ -226,22 +212,15 @@ class _Round:
     def _nothing_stored(self, node: cst.Continue) -> bool:
         """Whether there is a way from the request to the `continue` on which the history stays as it is."""
         stored = self.anatomy.transcript.stored(self.loop.function)
-        places = [place.node for place in stored if place.slot is None or not self._is_of_the_round(place.slot)]
         calls = self.anatomy.calls.calls_within(self.loop.node.body, self.loop.function)
         kept, slot_of = self._kept(node), self.anatomy.facts.slots.of
+        places = [place.node for place in stored if place.slot not in kept and place.kind in GROWING]
         stores = (call for call in calls if _STORES.match(ex.called_name(call).lstrip("_")))
         places += [call for call in stores if (base := ex.receiver(call)) is None or slot_of(base) not in kept]
         passed = {point for place in places for point in self._points(place)}
         asks = self._points(self.loop.asks)
         heads = set(self.graph.at(self.loop.node))
         return self.graph.reaches(asks, self._points(node), (passed - {*asks}) | heads)
-
-    def _is_of_the_round(self, slot: Slot) -> bool:
-        """Whether a name is bound behind the request alone, so that no later one sends it."""
-        body, values = self.loop.node.body, self.anatomy.facts.assigned(slot)
-        return bool(values) and all(
-            self.module.inside(v, body) and self.module.before(self.loop.asks, v) for v in values
-        )
 
     def _run_behind(self, node: cst.Continue) -> cst.CSTNode | None:
         """The loop over the calls that the round would have come to, or the first message that it would have stored."""

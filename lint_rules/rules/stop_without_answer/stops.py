@@ -21,9 +21,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
-_TEXT = frozenset({"content", "text", "output_text"})
-_SHAPES = frozenset({"strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace"})
-"""Methods by which a text is cleaned, and stays what it is."""
+_CALLS = frozenset({Kind.CALLS, Kind.CALL})
 _NO_CALLS = frozenset({"stop", "end_turn", "length", "max_tokens", "stop_sequence"})
 
 
@@ -80,7 +78,7 @@ def _text_in(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression 
     if isinstance(value, cst.Dict) or (isinstance(value, cst.Call) and _makes_object(anatomy, value)):
         parts = [each for _, each in ex.dict_parts(value)]
         parts += ex.positional(value) if isinstance(value, cst.Call) else []
-        if any(_is_fixed(each) or _is_calls(anatomy, each) for each in parts):
+        if any(_is_fixed(each) or not _CALLS.isdisjoint(anatomy.facts.kinds(each)) for each in parts):
             return None
     first = (next(ex.alternatives(part)) for part in parts)  # what stands behind `or` is what is said instead
     return next((one for one in first if _is_text(anatomy, one)), None)
@@ -92,7 +90,7 @@ def _makes_object(anatomy: Anatomy, call: cst.Call) -> bool:
 
 def _is_text(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     kinds = anatomy.facts.kinds(value)
-    return Kind.MODEL_TEXT in kinds and kinds.keys().isdisjoint({Kind.REPLY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
+    return Kind.MODEL_TEXT in kinds and kinds.keys().isdisjoint({Kind.REPLY, Kind.MESSAGE, *_CALLS})
 
 
 def _is_phrase(anatomy: Anatomy, loop: RoundLoop, node: cst.CSTNode, value: cst.BaseExpression) -> bool:
@@ -120,29 +118,6 @@ def _is_fixed(value: cst.BaseExpression) -> bool:
     named = ex.last_name(value) if isinstance(value, cst.Attribute) else None
     literal = isinstance(value, (cst.BaseString, cst.BaseNumber)) or ex.dotted(value) in ex.CONSTANTS
     return literal or (named is not None and named.isupper())
-
-
-def _is_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    kinds = anatomy.facts.kinds(value)
-    return Kind.CALLS in kinds or Kind.CALL in kinds
-
-
-def _root(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`x` of `x.choices[0].message`, through `await`."""
-    node = ex.inner(node)
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        node = ex.inner(node.value)
-    return node
-
-
-def _rooted(node: cst.BaseExpression, names: set[str]) -> bool:
-    """`reply.choices[0].message` for a name `reply`."""
-    return _root_name(node) in names
-
-
-def _root_name(node: cst.BaseExpression) -> str | None:
-    root = _root(node)
-    return root.value if isinstance(root, cst.Name) else None
 
 
 def _other(value: cst.BaseExpression | None) -> cst.BaseExpression | None:
