@@ -13,7 +13,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import reads_calls, shows_calls, speaks_of_calls
 from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.program.handlers import is_logging, is_neutral
+from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.reasons import is_mere_word, says_why
 from lint_rules.anatomy.rounds.rounds import RoundLoop
@@ -32,7 +32,6 @@ _ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _COUNTS = frozenset({"len", "bool", "sum", "int", "float", "any", "all", "round", "min", "max", "isinstance"})
 _TEXTS = frozenset({"content", "text", "output_text", "parts"})
 """Where a reply has its text. Source: the APIs of the providers."""
-_ENTRIES = (cst.List, cst.Dict, cst.Set)
 
 
 @record
@@ -79,7 +78,7 @@ class Leftovers:
         for leaf in leaves:
             if self._is_last_text(leaf.value) or self._is_text_of_rounds(leaf.value) or self._is_last_reply(leaf.value):
                 return self._leftover(leaf, empty=False)
-        return self._filled(leaves)
+        return None
 
     def is_blank(self, value: cst.BaseExpression) -> bool:
         """Whether a text stands where an answer would, and says nothing: "", one word, or words for an empty answer.
@@ -446,32 +445,6 @@ class Leftovers:
                     queue += self._set_inside(slot)
                     queue += (each for each in self._added(slot) if self.module.inside(each, self.loop.node.body))
         return False
-
-    # -- results that rounds have put together ----------------------------------------------------------------
-
-    def _filled(self, leaves: list[_Leaf]) -> Leftover | None:
-        """What the tools of the rounds have filled, where nothing beside it can be looked into."""
-        if not self.leaves_without_calls or any(_WHOLE & self.facts.kinds(leaf.value).keys() for leaf in leaves):
-            return None
-        return next((self._leftover(leaf, empty=False) for leaf in leaves if self._is_filled(leaf.value)), None)
-
-    def _is_filled(self, part: cst.BaseExpression) -> bool:
-        """`state["findings"]`, `list(found)`: of a container from before the loop that rounds hand to their tools."""
-        root = _root(part)
-        slot = self.slots.of(root)
-        if slot is None or root is None or slot[:2] != ("var", self.loop.function):
-            return False
-        before = [v for v in self.facts.assigned(slot) if not self.module.inside(v, self.loop.node.body)]
-        if not before or not all(isinstance(v, _ENTRIES) for v in before):
-            return False
-        if part is root and isinstance(before[0], cst.Dict):
-            return False  # it may hold a flag
-        handed = (
-            call
-            for call in self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Call)
-            if not is_logging(call) and not self.anatomy.calls.asks(call)
-        )
-        return any(self.slots.of(arg.value) == slot for call in handed for arg in call.args)
 
 
 def _is_constant(value: cst.BaseExpression) -> bool:

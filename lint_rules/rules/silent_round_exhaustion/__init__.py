@@ -61,8 +61,7 @@ way of the used-up rounds one of them
 - is the text of the last reply, which asked for tools, or that whole reply, where its callers are all in the file and
   read its text alone, or what rounds that went on have put there of the model's words beside their calls. Another text
   for want of one (`said or "Done."`) does not tell: there may be one, and no answer;
-- is what the tools of the rounds have filled (`state["found"]`), where nothing beside it can be looked into, or the
-  last message of the history (`history[-1]`): the result of a tool, or what the model is told to do next.
+- is the last message of the history (`history[-1]`): the result of a tool, or what the model is told to do next.
 
 Silent is: a call, a warning or a text where only rounds come to that are used up (what an answer passes as well tells
 nothing, whatever its words); anything on that way which raises, asks the model once more (not only for want of what
