@@ -300,7 +300,7 @@ class Leftovers:
         return ex.source(value) in tested and isinstance(guard, cst.If) and guard.orelse is None
 
     def ends_the_loop(self, value: cst.BaseExpression) -> bool:
-        """Whether the loop is left where a value is bound: by a way out, or as its test asks for what is bound there."""
+        """Whether the loop is left where a value is bound: by a way out, or since its test asks for what is bound."""
         if self.limits.exits.leads_out(value):
             return True
         block = self.module.parent.get(self.module.parent[self.module.statement(value)])

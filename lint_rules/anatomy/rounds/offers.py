@@ -160,12 +160,12 @@ def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
 def _bodies(anatomy: Anatomy, request: cst.Call) -> Iterator[Slot]:
     """What a request gets, as it is called there, and in the function of this file that has put it together."""
     slots = anatomy.facts.slots
-    for body in (slots.of(arg.value) for arg in request.args):
-        if body is not None:
-            yield body
+    for sent in (slots.of(arg.value) for arg in request.args):
+        if sent is not None:
+            yield sent
             makers = (
                 slots.callee(made)
-                for value in anatomy.facts.assigned(body)
+                for value in anatomy.facts.assigned(sent)
                 if isinstance(made := ex.inner(value), cst.Call)
             )
             given = (node.value for maker in makers if maker is not None for node in maker.nodes_of(cst.Return))
