@@ -55,7 +55,8 @@ way of the used-up rounds one of them
   (`text = reply.text or text`), or one word (`"Done."`), and do not say why there is none; or is an object with such a
   part (`result = {"text": ""}`), where no other part is set where the loop is left; or is what the loop itself waits
   for (`while found is None and`), with something empty in its place (`found or {}`), or is an empty text of its own
-  (`return ""`), where no caller of the file asks whether there is one;
+  (`return ""`, or words that the file has for an empty answer, too), where no caller of the file asks whether there is
+  one;
 - is None, where a caller of the file takes a part of what it is given, calls a method of it, or goes through it, and
   does not ask first whether there is any;
 - is the text of the last reply, which asked for tools, or that whole reply, where its callers are all in the file and
