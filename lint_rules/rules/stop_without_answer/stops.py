@@ -72,16 +72,21 @@ def _broken_off(anatomy: Anatomy, loop: RoundLoop, limits: Limits) -> Iterator[S
 def _text_in(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression | None:
     """The model's text in `reply.content`, `reply.content or "..."`, `text, round`, `{"text": text}`, `Told(text)`.
 
-    A constant beside it, in a dict or object, may say how it ended, and who gets the calls may run them.
+    A constant or an object beside it, in a dict or object, may say how it ended; who gets the calls may run them.
     """
     parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
     if isinstance(value, cst.Dict) or (isinstance(value, cst.Call) and _makes_object(anatomy, value)):
         parts = [each for _, each in ex.dict_parts(value)]
         parts += ex.positional(value) if isinstance(value, cst.Call) else []
-        if any(_is_fixed(each) or not _CALLS.isdisjoint(anatomy.facts.kinds(each)) for each in parts):
+        if any(_may_tell(anatomy, each) for each in parts):
             return None
     first = (next(ex.alternatives(part)) for part in parts)  # what stands behind `or` is what is said instead
     return next((one for one in first if _is_text(anatomy, one)), None)
+
+
+def _may_tell(anatomy: Anatomy, part: cst.BaseExpression) -> bool:
+    made = isinstance(part, cst.Call) and _makes_object(anatomy, part) and not _is_text(anatomy, part)
+    return made or _is_fixed(part) or not _CALLS.isdisjoint(anatomy.facts.kinds(part))
 
 
 def _makes_object(anatomy: Anatomy, call: cst.Call) -> bool:
