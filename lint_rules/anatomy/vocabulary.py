@@ -370,6 +370,15 @@ AGENT_RUNS = frozenset(
     {"run", "run_sync", "run_stream", "run_streamed", "iter", "invoke", "ainvoke", "stream", "astream"}
 )
 """Their methods that run one."""
+ROUND_LIMITS = {
+    "maximum_remote_calls": ("google",),
+    "max_iterations": ("langchain", "langchain_classic", "llama_index"),
+    "max_steps": ("smolagents",),
+    "max_turns": ("agents", "autogen"),
+    "recursion_limit": ("langchain", "langgraph"),
+    "request_limit": ("pydantic_ai",),
+}
+"""By what name libraries are told how often their agents may ask the model. Source: their references."""
 TOOL_RUNNERS = frozenset({"tool_runner"})
 """What sends requests, runs the tools of the replies, and keeps the messages. Source: Anthropic SDK, Tool helpers."""
 

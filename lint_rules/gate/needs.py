@@ -258,6 +258,10 @@ class Needs(Surroundings):
     def has_rounds(self) -> bool:
         return self.asks_in_loop
 
+    def has_rounds_or_limit(self) -> bool:
+        """Rounds, or what tells a library how many there may be."""
+        return self.asks_in_loop or not words.ROUND_LIMITS.keys().isdisjoint(self.keywords | self.texts)
+
     def changes_history(self) -> bool:
         return self._writes
 

@@ -29,7 +29,7 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
     "AGL202": Needs.changes_history,
     "AGL203": Needs.edits_schemas,
     "AGL301": Needs.copies_history,
-    "AGL302": Needs.has_rounds,
+    "AGL302": Needs.has_rounds_or_limit,
     "AGL303": Needs.has_rounds,
     "AGL304": Needs.stops_at_repeats,
     "AGL305": Needs.stops_at_repeats,
@@ -76,8 +76,8 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
 }
 NEED_NO_FACTS = frozenset(
     {
-        "AGL101", "AGL102", "AGL103", "AGL104", "AGL203", "AGL309", "AGL408", "AGL501", "AGL502", "AGL602", "AGL605",
-        "AGL606", "AGL607", "AGL610", "AGL701", "AGL702", "AGL703",
+        "AGL101", "AGL102", "AGL103", "AGL104", "AGL203", "AGL302", "AGL309", "AGL408", "AGL501", "AGL502", "AGL602",
+        "AGL605", "AGL606", "AGL607", "AGL610", "AGL701", "AGL702", "AGL703",
     }
 )  # fmt: skip
 """The rules that may find something in a file in which no value is known to be part of an agent: other files, or

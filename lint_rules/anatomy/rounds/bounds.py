@@ -305,7 +305,7 @@ class Bounds:
 
     def is_infinite(self, bound: cst.BaseExpression) -> bool:
         """Whether a bound is none, by its value or by its default."""
-        return any(_is_huge(value) for value in self._values(bound))
+        return any(is_huge(value) for value in self._values(bound))
 
     def _values(self, bound: cst.BaseExpression) -> list[cst.BaseExpression]:
         """What a bound is set to, as far as this file shows: itself, a parameter's default, a constant."""
@@ -318,7 +318,7 @@ class Bounds:
             if inner is not None and inner != own:
                 found += default_of(inner)
             found.append(value)
-        return found if len(found) == 1 else [value for value in found if all(map(_is_huge, found))][:1]
+        return found if len(found) == 1 else [value for value in found if all(map(is_huge, found))][:1]
 
     def set_to(self, bound: cst.BaseExpression) -> list[cst.BaseExpression] | None:
         """What a variable or attribute is assigned, or has as its default; None for anything else."""
@@ -366,7 +366,7 @@ def sides_of(test: cst.Comparison) -> Iterator[cst.BaseExpression]:
     yield from (target.comparator for target in test.comparisons)
 
 
-def _is_huge(value: cst.BaseExpression) -> bool:
+def is_huge(value: cst.BaseExpression) -> bool:
     """`float("inf")`, `math.inf`, `sys.maxsize`, `10**15`, `999_999_999`."""
     if isinstance(value, cst.Call):
         return ex.dotted(value.func) == "float" and bool(value.args) and (

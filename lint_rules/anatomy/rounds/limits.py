@@ -19,6 +19,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.bounds import COMPARES, OUTSIDE, Bounds, comparisons, sides_of
 from lint_rules.anatomy.rounds.exits import Exits, Loop
+from lint_rules.anatomy.rounds.offers import may_withdraw
 from lint_rules.anatomy.rounds.rounds import counts_rounds
 from lint_rules.anatomy.rounds.slices import Slice
 from lint_rules.anatomy.rounds.waits import Waits
@@ -251,7 +252,7 @@ class Limits:
             given = [
                 item for each in (call, *self.anatomy.calls.in_lambdas(call)) for item in made(each, {}).items.items()
             ]
-            told = [value for key, value in given if OFFERS.search(key)]
+            told = [value for key, value in given if OFFERS.search(key) and may_withdraw(self.anatomy, value)]
             tests = [test for value in told for test in self.slice.tests(value, self.function)]
             for part in self.slice.of([*told, *tests]):
                 found = self.bounds.limit_in(part)

@@ -9,6 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.sessions import is_asked_in_session
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
@@ -159,12 +160,12 @@ def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
 def _bodies(anatomy: Anatomy, request: cst.Call) -> Iterator[Slot]:
     """What a request gets, as it is called there, and in the function of this file that has put it together."""
     slots = anatomy.facts.slots
-    for body in (slots.of(arg.value) for arg in request.args):
-        if body is not None:
-            yield body
+    for sent in (slots.of(arg.value) for arg in request.args):
+        if sent is not None:
+            yield sent
             makers = (
                 slots.callee(made)
-                for value in anatomy.facts.assigned(body)
+                for value in anatomy.facts.assigned(sent)
                 if isinstance(made := ex.inner(value), cst.Call)
             )
             given = (node.value for maker in makers if maker is not None for node in maker.nodes_of(cst.Return))
@@ -314,6 +315,42 @@ def _is_always_said(anatomy: Anatomy, call: cst.Call, said: list[cst.BaseExpress
         return True
     graph, goals, over = anatomy.flow(function), *({*anatomy.points(function, nodes)} for nodes in ([call], said))
     return not graph.reaches([graph.entry], goals - over, over, exceptions=False)
+
+
+def may_withdraw(anatomy: Anatomy, offered: cst.BaseExpression, seen: frozenset[cst.CSTNode] = frozenset()) -> bool:
+    """Whether tools, or what is said of their choice, may come to none at all; so does what cannot be read here.
+
+    Where one of several tools is left out, the model may go on and call the others.
+    """
+    value = ex.inner(offered)
+    if value in seen:
+        return False
+    seen |= {value}
+    parts = [*ex.alternatives(value)]
+    if len(parts) > 1:
+        return any(may_withdraw(anatomy, part, seen) for part in parts)
+    if isinstance(value, cst.List):
+        starred = (each.value for each in value.elements if isinstance(each, cst.StarredElement))
+        return all(isinstance(each, cst.StarredElement) for each in value.elements) and all(
+            may_withdraw(anatomy, each, seen) for each in starred
+        )
+    if isinstance(value, cst.ListComp) and all(_leaves_out_one(test.test) for test in value.for_in.ifs):
+        return may_withdraw(anatomy, value.for_in.iter, seen)
+    if isinstance(value, cst.BaseString):
+        return ex.text(value) == "none"
+    found = body(anatomy, value) if isinstance(value, cst.Call) else None
+    elsewhere = anatomy.imported_value(ex.dotted(value) or "") if ex.reads_place(value) else None
+    there, slot = elsewhere or (anatomy, anatomy.facts.slots.of(value))
+    made = found[1].returned if found is not None else there.facts.assigned(slot)
+    there = found[0] if found is not None else there
+    return not made or any(may_withdraw(there, each, seen) for each in made)
+
+
+def _leaves_out_one(test: cst.BaseExpression) -> bool:
+    """`tool is not SEARCH`, `tool.name != "search"`."""
+    return isinstance(test, cst.Comparison) and all(
+        isinstance(target.operator, (cst.IsNot, cst.NotEqual)) for target in test.comparisons
+    )
 
 
 def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:

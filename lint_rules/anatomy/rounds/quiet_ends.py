@@ -57,14 +57,23 @@ def guarded_request(
 ) -> cst.Call | None:
     """The request that a `try` is about: the first one in its body whose error comes so far.
 
-    `asks` says what a request is; by default what asks a model in this file.
+    `asks` says what a request is; by default what asks a model in this file. It may be begun before, and awaited here.
     """
     for node in walk_scope(guard.body):
-        if type(node) is cst.Call and (asks or anatomy.calls.asks)(node):
+        call = _begun(anatomy, node) if type(node) is cst.Await else node
+        if type(call) is cst.Call and (asks or anatomy.calls.asks)(call):
             inner = exceptions.guards(anatomy.module, node, guard)
             if not any(_keeps(anatomy, each, handler, guard) for each in inner for handler in each.handlers):
-                return node
+                return call
     return None
+
+
+def _begun(anatomy: Anatomy, awaiting: cst.Await) -> cst.BaseExpression | None:
+    """What was called before and is awaited here: `await asyncio.wait_for(asked, 20)` behind `asked = ask(log)`."""
+    value = awaiting.expression
+    parts = ex.positional(value) if isinstance(value, cst.Call) else [value]
+    made = (anatomy.assigned(part) for part in parts if isinstance(part, cst.Name))
+    return next((each for each in made if isinstance(each, cst.Call)), None)
 
 
 def _keeps(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, outer: cst.Try) -> bool:
@@ -112,18 +121,22 @@ def bound_to(anatomy: Anatomy, request: cst.Call) -> set[str]:
 
 
 def tested_for_end(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> cst.CSTNode | None:
-    """The `if not reply: break` that takes the neutral value for an end, without a word."""
+    """The `if not reply: break` that takes the neutral value for an end, without a word.
+
+    `names` have that value, or are methods (`reply.get`) that find nothing in it.
+    """
     order = anatomy.module.order
     names = names | _empty_with(anatomy, function, names, after)
     done = Counter(ex.source(call) for call in function.nodes_of(cst.Call))
     texts = function.nodes_of(cst.SimpleString, cst.FormattedString)
+    again = Counter(ex.source(value) for value in function.returned)  # what is given back at other ends, too
     words = Counter(ex.source(text) for text in texts if not handlers.is_neutral(text))
     for node in function.nodes:
         body = _taken(node, names) if type(node) is cst.If and order[node] > order[after] else None
         if body is None:
             continue
         last = last_statement(body)
-        calls = (n for n in _done_with(body, names) if type(n) is cst.Call)
+        calls = (n for n in _done_with(body, names) if type(n) is cst.Call and ex.dotted(n.func) not in names)
         quiet = all(done[ex.source(call)] > 1 for call in calls)  # what is done at other ends, too, tells nothing
         quiet = quiet and not any(isinstance(n, cst.Raise) for n in walk(body))
         set_there = (left for n in walk(body) if isinstance(n, cst.Assign) for left in _left(n.value, names))
@@ -131,7 +144,8 @@ def tested_for_end(anatomy: Anatomy, function: Scope, names: set[str], after: cs
         ends = isinstance(last, (cst.Break, cst.Return)) or ends_by_flag(anatomy, last)
         if quiet and ends and not anatomy.module.inside(node, after):
             given = _left(last.value, names) if isinstance(last, cst.Return) else ()
-            if not all(handlers.is_neutral(value) or type(value) is cst.Name for value in given):
+            known = isinstance(last, cst.Return) and last.value is not None and again[ex.source(last.value)] > 1
+            if not known and not all(handlers.is_neutral(value) or type(value) is cst.Name for value in given):
                 return None
             loop = anatomy.module.loop_around(node, own=True)
             if isinstance(last, cst.Return) or not told_after(anatomy, loop, function):
@@ -166,6 +180,9 @@ def _of_nothing(names: set[str], part: cst.BaseExpression) -> bool | None:
     """What a part of a test gives where a name has a neutral value."""
     if isinstance(part, cst.Name):
         return False if part.value in names else None
+    if isinstance(part, cst.Call):
+        kept = all(map(handlers.is_neutral, ex.positional(part)[1:]))
+        return False if kept and ex.dotted(part.func) in names else None
     if not isinstance(part, cst.Comparison) or len(part.comparisons) != 1:
         return None
     left, operator, right = ex.compared(part)

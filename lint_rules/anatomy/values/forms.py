@@ -111,9 +111,12 @@ class Forms(Known):
             return self._dict(node)
         if type(node) is cst.ListComp or type(node) is cst.GeneratorExp:
             kinds = self.kinds(node.elt)
-            return {CONTAINER[k]: Evidence(e.reason, node, False, e) for k, e in kinds.items() if k in CONTAINER}
+            parts = CONTAINER.keys() - ({Kind.CALL} if _picks_others(node) else set())
+            found = {CONTAINER[k]: Evidence(e.reason, node, False, e) for k, e in kinds.items() if k in parts}
+            said = {Kind.MODEL_TEXT: kinds[Kind.MODEL_TEXT]} if Kind.MODEL_TEXT in kinds else {}
+            return found if Kind.CALLS in found else {**said, **found}
         if type(node) is cst.BooleanOperation or type(node) is cst.IfExp:
-            found: dict[Kind, Evidence] = {}
+            found = {}
             for part in ex.alternatives(node):
                 for kind, evidence in self.kinds(part).items():
                     found.setdefault(kind, evidence)
@@ -411,3 +414,18 @@ def _having(listed: cst.BaseExpression, field: str) -> Iterator[cst.BaseExpressi
             yield pair[0]
         for source in sources(part):
             yield from _having(source, field)
+
+
+def _picks_others(node: cst.ListComp | cst.GeneratorExp) -> bool:
+    """`[part for part in content if part.type == "text"]`: what is picked by another type is no call."""
+    queue = [test.test for test in node.for_in.ifs]
+    for test in queue:
+        if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+            queue += [test.left, test.right]
+        elif isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+            left, operator, right = ex.compared(test)
+            pair, told = ex.member(left), ex.text(right)
+            if pair is not None and pair[1] == "type" and told is not None and told not in words.CALL_TAGS:
+                if isinstance(operator, cst.Equal):
+                    return True
+    return False

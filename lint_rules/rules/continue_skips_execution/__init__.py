@@ -50,13 +50,12 @@ def run(client, messages, tools, execute):
 ## How it decides
 On the control-flow graph there is a way from the request to the `continue` on which nothing is stored that is sent, and
 it is known there that the reply asks for tools (a test of the calls came before). Behind the `continue`, the round goes
-through the calls. What leads to it is a handler around a comparison, `json.dumps`, or a question whose answer is only
-tested and shown (`allowed(calls)`, of this reply or of something else), with no request, parse or tool run in it; or a
-test that holds where there is nothing to compare with: nothing found in the history, nothing kept for the comparison
-yet, the first round, an answer that is neither yes nor no (`None`). Silent is a `continue` of the loop over calls, one
-after something new was added to the history, and a reply that is asked for again because it can't be used as it is:
-what is called for its errors alone (`validate(calls)`), what raises since it has looked at the calls, and what makes of
-them that which is run.
+through the calls. What leads to it is a handler around what is only tested, shown, or kept to be compared (`same = key
+== last`, `allowed(calls)`, of this reply or of something else), with no request and no store in it; or a test that
+holds where there is nothing to compare with: nothing found in the history, nothing kept of an earlier reply yet. Silent
+is a `continue` of the loop over calls, one after something new was added to the history, and a reply that is asked for
+again because it can't be used as it is: what is called for its errors alone (`validate(calls)`), and what makes of the
+calls that which is run.
 
 ## Known problems
 A way out by `return` for the same reason is not reported.

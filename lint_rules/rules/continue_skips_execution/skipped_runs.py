@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_tests import reads_calls, tells_calls
+from lint_rules.anatomy.calls.call_tests import speaks_of_calls
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.executions import call_loops
@@ -17,7 +17,6 @@ from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
@@ -79,74 +78,44 @@ class _Round:
                 guard = self.module.parent[outer]
                 return outer if isinstance(guard, cst.Try) and self._is_mere_check(guard) else None
             if isinstance(outer, cst.If):
-                holds = self.module.inside(node, outer.body)
-                alone = evaluate(outer.test, self._if_absent) is holds and self._is_for_any_calls(outer)
-                return outer.test if alone else None
+                return (
+                    outer.test
+                    if evaluate(outer.test, self._if_absent) is self.module.inside(node, outer.body)
+                    else None
+                )
             if outer is self.loop.node:
                 return None
         return None
 
-    def _is_for_any_calls(self, test: cst.If) -> bool:
-        """Whether nothing but that there are calls has been asked before: not what they are."""
-        for outer in self.module.ancestors(test):
-            if outer is self.loop.node:
-                return True
-            if isinstance(outer, cst.ExceptHandler):
-                return False
-            known = isinstance(outer, cst.If) and evaluate(outer.test, self._if_absent) is not None  # `turn > 1`
-            if isinstance(outer, cst.If) and not known and not reads_calls(self.anatomy.facts, outer.test):
-                return False
-        return False
-
     def _is_mere_check(self, guard: cst.Try) -> bool:
-        """Whether a `try` only compares or encodes, or asks what is only tested: it asks no model, stores nothing.
+        """Whether what a `try` gives is only asked for in tests, shown, or kept to be compared: an error is no answer.
 
-        It parses nothing, and runs no tool, whose result anything else is done with.
+        It asks no model, and stores nothing. What gives nothing, as `validate(calls)`, answers by its errors.
         """
-        facts = self.anatomy.facts
         stored = {stored.node for stored in self.anatomy.transcript.stored(self.loop.function)}
         inside = list(walk_scope(guard.body))
+        if any(node in stored or isinstance(node, cst.Yield) for node in inside):
+            return False
         calls = [node for node in inside if isinstance(node, cst.Call)]
-        if any(node in stored or isinstance(node, cst.Yield) or self._finds_fault(node, guard) for node in inside):
-            return False
-        if any(map(self.anatomy.calls.asks, calls)):
-            return False
-        compares = any(isinstance(node, cst.Comparison) for node in inside) or any(map(facts.encoder, calls))
-        takes = any(not _PARSED.isdisjoint(facts.kinds(arg.value)) for call in calls if facts.encoder(call) is None
-                    for arg in call.args)  # fmt: skip
-        parses = any(facts.decoder(call) is not None for call in calls)
-        waits = any(isinstance(node, cst.Await) for node in inside)
-        return (compares and not (takes or parses or waits)) or self._gives_verdict(guard)
-
-    def _finds_fault(self, node: cst.CSTNode, guard: cst.Try) -> bool:
-        """Whether a `raise` in a check says that the calls are of no use."""
-        tests = (tested.test for tested, _ in passed(self.module, node, guard)) if isinstance(node, cst.Raise) else ()
-        return any(tells_calls(self.anatomy.facts, test) for test in tests)
-
-    def _gives_verdict(self, guard: cst.Try) -> bool:
-        """Whether what is said, about the calls if any is, is only asked for and shown: an error is no answer then.
-
-        What says nothing, as `validate(calls)`, answers by its errors, and these are about the reply.
-        """
-        calls = [node for node in walk_scope(guard.body) if isinstance(node, cst.Call)]
-        about = [call for call in calls if self._is_about_calls(call)]
-        bound = [node.value for node in walk_scope(guard.body) if isinstance(node, cst.Assign)]
-        used = [self._uses(value, guard) for value in about or calls or bound]
-        return bool(used) and all({"asked"} <= uses <= {"asked", "shown"} for uses in used)
-
-    def _is_about_calls(self, call: cst.Call) -> bool:
-        return any(self.anatomy.guards.signatures.of(arg.value).tells_call for arg in call.args)
+        given = [node.value for node in inside if isinstance(node, cst.Assign)]
+        given += [call for call in calls if self.module.is_statement(call) and not is_logging(call)]
+        used = [self._uses(value, guard) for value in given]
+        return (
+            not any(map(self.anatomy.calls.asks, calls))
+            and bool(used)
+            and all({"asked"} <= uses <= {"asked", "shown"} for uses in used)
+        )
 
     def _uses(self, value: cst.CSTNode, guard: cst.CSTNode) -> set[str]:
         """What becomes of a value: "asked" for in a test, "shown" in words, or "else", for whatever else it is."""
         below = value
+        if isinstance(value, cst.Call) and self.anatomy.facts.slots.of(ex.receiver(value)) in self._memories:
+            return {"asked"}  # `seen.append(key)`
         for outer in self.module.ancestors(value):
             if isinstance(outer, (cst.If, cst.IfExp, cst.Assert)) and below is outer.test:
                 return {"asked"}
             if isinstance(outer, (cst.FormattedString, cst.Return, cst.Raise)):
                 return {"shown"}
-            if isinstance(outer, (cst.Call, cst.Subscript)) and self._keeps(outer, below):
-                return set()
             of_value = isinstance(outer, cst.Call) and below is not outer.func and ex.dotted(outer.func) not in _SIZES
             if isinstance(outer, cst.Call) and of_value and not self.module.inside(outer, guard):
                 joins = (base := ex.receiver(outer)) is not None and ex.text(base) is not None  # `", ".join(value)`
@@ -154,6 +123,8 @@ class _Round:
             if isinstance(outer, cst.Assign):
                 places = [place for target in ex.targets(outer) for place in ex.bound_places(target)]
                 slots = [self.anatomy.facts.slots.of_name(place) for place in places]
+                if any(slot in self._memories for slot in slots):
+                    return {"asked"}
                 names = [name for slot in slots if slot is not None for name in self.anatomy.facts.names.get(slot, ())]
                 read = [n for n in names if self.module.before(outer, n) and not self.module.inside(n, outer)]
                 return {use for name in read for use in self._uses(name, guard)} if None not in slots else {"else"}
@@ -162,64 +133,38 @@ class _Round:
             below = outer
         return {"else"}
 
-    def _keeps(self, outer: cst.Call | cst.Subscript, given: cst.CSTNode) -> bool:
-        """`seen.add(key)`, `counts[key]`: what a guard is going to compare with."""
-        base = ex.receiver(outer) if isinstance(outer, cst.Call) else outer.value
-        return base is not None and base is not given and self.anatomy.facts.slots.of(base) in self._memories
-
     def _if_absent(self, part: cst.BaseExpression) -> bool | None:
         """What a part of a test gives where there is nothing of what was looked for, or kept, to compare with."""
-        if self._is_looked_up(part) or self._is_counter(part):
+        if self._is_looked_up(part):
             return False
         if not isinstance(part, cst.Comparison) or len(part.comparisons) != 1:
             return None
         left, operator, right = ex.compared(part)
-        if ex.dotted(right) == "None" and (self._is_looked_up(left) or self._is_third_answer(left, part)):
+        if ex.dotted(right) == "None" and self._is_looked_up(left):
             return isinstance(operator, (cst.Is, cst.Equal))
         count = ex.integer(right)
-        if count is not None and self._is_counter(left):  # it begins with 0 or 1
-            return ex.holds(operator, 0, count) or ex.holds(operator, 1, count)
         of = left.args[0].value if isinstance(left, cst.Call) and ex.dotted(left.func) == "len" and left.args else None
         return ex.holds(operator, 0, count) if count is not None and of is not None and self._is_looked_up(of) else None
 
-    def _is_counter(self, value: cst.BaseExpression) -> bool:
-        """Whether a name counts the rounds: nothing has come before the first."""
-        lines = (line.body for line in self.loop.node.body.body if isinstance(line, cst.SimpleStatementLine))
-        raised = (each.target for line in lines for each in line if isinstance(each, cst.AugAssign))
-        named = ex.bound_places(self.loop.node.target) if isinstance(self.loop.node, cst.For) else ()
-        slots, slot = self.anatomy.facts.slots, self.anatomy.facts.slots.of_name(value)
-        return slot is not None and any(slots.of(counter) == slot for counter in (*named, *raised))
-
-    def _is_third_answer(self, value: cst.BaseExpression, test: cst.Comparison) -> bool:
-        """Whether a value, None here, is what is said about the calls, yes or no."""
-        slot = self.anatomy.facts.slots.of_name(value)
-        given = [v for v in self.anatomy.facts.assigned(slot) if ex.dotted(v) != "None"]
-        calls = [call for v in given if isinstance(call := ex.inner(v), cst.Call) and self._is_about_calls(call)]
-        names = self.anatomy.facts.names.get(slot, ()) if slot is not None else ()
-        asked = any({"asked"} == self._uses(name, test) for name in names if not self.module.inside(name, test))
-        return (
-            bool(calls)
-            and len(calls) == len(given)
-            and asked
-            and all({"asked"} <= self._uses(call, test) <= {"asked", "shown"} for call in calls)
-        )
-
     def _is_looked_up(self, value: cst.BaseExpression) -> bool:
-        """Whether a value is what is known of earlier rounds: looked up, or kept for a comparison of calls."""
+        """Whether a value is what is known of earlier rounds: looked up in the history, or kept for a later one."""
         slot = self.anatomy.facts.slots.of(value)
         if slot is None or slot[0] not in {"var", "attr"}:
             return False
         return slot in self._kept(value) or (slot not in self._brought and self._looked_up(slot))
 
     def _kept(self, at: cst.CSTNode) -> set[Slot]:
-        """The memories of repeat guards that still hold at a point of the round what earlier rounds have put there."""
+        """The memories that still hold at a point of the round what earlier rounds have put there."""
         before, asks, assigned = self.module.before, self.loop.asks, self.anatomy.facts.assigned
         return self._memories - {s for s in self._memories for v in assigned(s) if before(asks, v) and before(v, at)}
 
     @cached_property
     def _memories(self) -> set[Slot]:
-        guards = (each for each in self.anatomy.guards.all if self.module.inside(each.node, self.loop.node))
-        return {slot for guard in guards for slot in guard.slots}
+        """What a guard compares with, and what holds something before the loop, and then what a reply has brought."""
+        facts, inside = self.anatomy.facts, partial(self.module.inside, region=self.loop.node)
+        guards = (each for each in self.anatomy.guards.all if inside(each.node))
+        kept = {slot for slot in self._brought if not all(map(inside, facts.assigned(slot)))}
+        return kept | {slot for guard in guards for slot in guard.slots}
 
     def _looked_up(self, slot: Slot) -> bool:
         """Whether the round has looked for the value in the history."""
@@ -231,26 +176,23 @@ class _Round:
 
     @cached_property
     def _brought(self) -> set[Slot]:
-        """The names that hold the reply of the round, or parts of it."""
-        facts = self.anatomy.facts
-        found: set[Slot] = set()
+        """The names that hold the reply of the round, or what is made of it."""
+        facts, found = self.anatomy.facts, set[Slot]()
         for _ in range(3):
-            for node in walk_scope(self.loop.node.body):
-                if isinstance(node, (cst.Assign, cst.AnnAssign)) and node.value is not None:
-                    if self._is_brought(node.value, found):
-                        targets = ex.targets(node)
-                        parts = [e.value for t in targets if isinstance(t, cst.Tuple) for e in t.elements]
-                        slots = {facts.slots.of(part) for part in [*targets, *parts]}
-                        found |= {slot for slot in slots if slot is not None and Kind.HISTORY not in facts.of(slot)}
+            for node in self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Assign, cst.AnnAssign):
+                if node.value is not None and self._is_brought(node.value, found):
+                    places = [place for target in ex.targets(node) for place in ex.bound_places(target)]
+                    slots = {facts.slots.of(place) for place in places}
+                    found |= {slot for slot in slots if slot is not None and Kind.HISTORY not in facts.of(slot)}
         return found
 
     def _is_brought(self, value: cst.BaseExpression, known: set[Slot]) -> bool:
-        for node in walk(value):
-            if isinstance(node, cst.Call) and self.anatomy.calls.asks(node):
-                return True
-            if isinstance(node, (cst.Name, cst.Attribute)) and self.anatomy.facts.slots.of(node) in known:
-                return True
-        return False
+        return any(
+            self.anatomy.calls.asks(node)
+            if isinstance(node, cst.Call)
+            else isinstance(node, (cst.Name, cst.Attribute)) and self.anatomy.facts.slots.of(node) in known
+            for node in walk(value)
+        )
 
     # -- what it skips ----------------------------------------------------------------------------------------
 
@@ -263,29 +205,22 @@ class _Round:
         for point in self.graph.points if goal else ():
             test = point.statement.test if isinstance(point.statement, cst.If) else None
             if test is not None and self.module.inside(test, self.loop.node.body):
-                if reads_calls(self.anatomy.facts, test) and self.graph.dominates(point, goal[0]):
+                if speaks_of_calls(self.anatomy.facts, test) and self.graph.dominates(point, goal[0]):
                     return True
         return False
 
     def _nothing_stored(self, node: cst.Continue) -> bool:
         """Whether there is a way from the request to the `continue` on which the history stays as it is."""
         stored = self.anatomy.transcript.stored(self.loop.function)
-        places = [place.node for place in stored if place.slot is None or not self._is_of_the_round(place.slot)]
         calls = self.anatomy.calls.calls_within(self.loop.node.body, self.loop.function)
         kept, slot_of = self._kept(node), self.anatomy.facts.slots.of
+        places = [place.node for place in stored if place.slot not in kept and place.kind in GROWING]
         stores = (call for call in calls if _STORES.match(ex.called_name(call).lstrip("_")))
         places += [call for call in stores if (base := ex.receiver(call)) is None or slot_of(base) not in kept]
         passed = {point for place in places for point in self._points(place)}
         asks = self._points(self.loop.asks)
         heads = set(self.graph.at(self.loop.node))
         return self.graph.reaches(asks, self._points(node), (passed - {*asks}) | heads)
-
-    def _is_of_the_round(self, slot: Slot) -> bool:
-        """Whether a name is bound behind the request alone, so that no later one sends it."""
-        body, values = self.loop.node.body, self.anatomy.facts.assigned(slot)
-        return bool(values) and all(
-            self.module.inside(v, body) and self.module.before(self.loop.asks, v) for v in values
-        )
 
     def _run_behind(self, node: cst.Continue) -> cst.CSTNode | None:
         """The loop over the calls that the round would have come to, or the first message that it would have stored."""

@@ -55,14 +55,14 @@ way of the used-up rounds one of them
   (`text = reply.text or text`), or one word (`"Done."`), and do not say why there is none; or is an object with such a
   part (`result = {"text": ""}`), where no other part is set where the loop is left; or is what the loop itself waits
   for (`while found is None and`), with something empty in its place (`found or {}`), or is an empty text of its own
-  (`return ""`), where no caller of the file asks whether there is one;
+  (`return ""`, or words that the file has for an empty answer, too), where no caller of the file asks whether there is
+  one;
 - is None, where a caller of the file takes a part of what it is given, calls a method of it, or goes through it, and
   does not ask first whether there is any;
 - is the text of the last reply, which asked for tools, or that whole reply, where its callers are all in the file and
   read its text alone, or what rounds that went on have put there of the model's words beside their calls. Another text
   for want of one (`said or "Done."`) does not tell: there may be one, and no answer;
-- is what the tools of the rounds have filled (`state["found"]`), where nothing beside it can be looked into, or the
-  last message of the history (`history[-1]`): the result of a tool, or what the model is told to do next.
+- is the last message of the history (`history[-1]`): the result of a tool, or what the model is told to do next.
 
 Silent is: a call, a warning or a text where only rounds come to that are used up (what an answer passes as well tells
 nothing, whatever its words); anything on that way which raises, asks the model once more (not only for want of what
@@ -94,9 +94,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.obligations.silent_ends import silences
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.silent_round_exhaustion.fixes import repair
-from lint_rules.rules.silent_round_exhaustion.silences import silences
 from lint_rules.syntax import expressions as ex
 
 _DONE = {cst.Return: ("returned", "return"), cst.Yield: ("yielded", "yield")}

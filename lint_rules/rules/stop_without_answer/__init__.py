@@ -49,16 +49,17 @@ def run(client, messages, tools, execute):
 ```
 
 ## How it decides
-In a loop of rounds it looks for a `return`, or an assignment right before the `break`, of the reply's own text, also in
-a tuple, dict or object, at a place where a test has shown that the reply asks for tools, and no later one that it asks
-for none; and for a `return` there of one word (`"Okay."`) or `""`, before any tool has run. It is silent where the text
-is tested first, where a model is asked once more, where the words given instead of an empty text say why the agent
-stopped, where a dict or object has a constant, too, that may say it, or the calls; and, of one word, where the stop
-hangs on what was called, or somebody is told.
+In a loop of rounds it looks for a `return`, or an assignment where the loop ends, of the reply's own text, also in a
+tuple, dict or object, and for a `break` behind which the answer is made of that reply as of one without calls (also
+where the next request has failed, so that the reply before is still in hand), at a place where a test has shown that
+the reply asks for tools, and no later one that it asks for none; and for a `return` there of one word (`"Okay."`) or
+`""`, before any tool has run. It is silent where the text is tested first, where a model is asked once more, where the
+words given instead of an empty text say why the agent stopped, where a dict or object has a constant, too, that may say
+it, or the calls; and, of one word, where the stop hangs on what was called, or somebody is told.
 
 ## Known problems
-Tools that end the turn by design, with a reply that always says something, look the same. Text that a
-function of another file puts together is not followed.
+Tools that end the turn by design, with a reply that always says something, look the same. A `break` under a test of the
+rounds is AGL303's.
 
 ## Fix safety
 There is no fix: ask once more without tools, or say why it stopped.

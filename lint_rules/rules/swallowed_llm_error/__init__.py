@@ -62,9 +62,10 @@ def run(client, messages, tools, execute):
 The request stands in the `try`, in a loop of rounds with tool calls or in a function that one calls, also from another
 file; the handler takes every error, or one of a client library, and neither logs, raises, counts nor calls anything. It
 must end the loop: by a `break` or `return` of its own, or because the value that it leaves, also one that was put there
-before the `try` (`calls = []`), or what is picked of it, is tested and the loop then ends, as silently, or by a flag
-that it asks for. A value that it returns tells nothing if the same one is returned where the model's reply ends the
-loop. Attempts that are made again and other models that are asked instead are no finding.
+before the `try` (`calls = []`), or what is picked of it, is tested (a key of an empty dict is none) and the loop then
+ends, as silently, or by a flag that it asks for. A value that it returns tells nothing if the same one is returned
+where the model's reply ends the loop. Attempts that are made again and other models that are asked instead are no
+finding.
 
 A text of an error is what stands where a request has failed, in a handler of all errors or of those of a library, or
 behind a test of the response's status: words, or the error itself as text. It is followed to where it is stored as the

@@ -157,7 +157,7 @@ class KeptTexts:
             named = {slot for node in given if (slot := anatomy.facts.slots.of(node)) is not None}
             sent = {anatomy.aliases.of(slot) for slot in named | self._sent(ask)}
             return any(not sent.isdisjoint(whole_of(place)) for place in kept)
-        if any(_sends_own(text) for text in source.texts) or self._is_sent_by_any(store):
+        if self._is_sent_by_any(store):
             return True
         resources = anatomy.resources
         touched = resources.of(store) if isinstance(store, cst.Call) else None
@@ -303,14 +303,6 @@ def _is_given(anatomy: Anatomy, call: cst.Call, slot: Slot) -> bool:
         whole = [made for made in (value, *facts.values_of(value)) if ex.is_dict(made)]
         queue += [part for made in whole for part in ex.dict_items(made).values()]
     return any(facts.slots.of(value) == slot for value in queue)
-
-
-def _sends_own(text: ErrorText) -> bool:
-    """Whether a request sends what its object or its file keeps."""
-    request = text.anatomy.facts.calls.get(text.request)
-    slot = text.anatomy.facts.slots.of(request.history) if request is not None and request.history is not None else None
-    root = root_object(text.anatomy.aliases.of(slot)) if slot is not None else None
-    return root is not None and (root[0] == "attr" or root[:2] == ("var", text.anatomy.module.top))
 
 
 def _holds_past(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:

@@ -118,7 +118,7 @@ def _end(
     if isinstance(last, cst.Return):
         if loop in rounds or any(node is not None and anatomy.module.inside(node, guard.body) for node in rounds):
             return last
-        return _ended_by_callers(anatomy, function, rounds) if handlers.is_neutral(last.value) else None
+        return _ended_by_callers(anatomy, function, rounds, last.value) if handlers.is_neutral(last.value) else None
     if (flag := _flag(anatomy, handler)) is not None:
         return flag if loop in rounds and not told_after(anatomy, loop, function) else None
     if isinstance(last, (cst.Continue, cst.Raise)):
@@ -151,13 +151,15 @@ def _emptied_before(anatomy: Anatomy, guard: cst.Try) -> set[str]:
     return {name for name in wanted & last.keys() if handlers.is_neutral(last[name])}
 
 
-def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: _Rounds) -> cst.CSTNode | Related | None:
+def _ended_by_callers(
+    anatomy: Anatomy, function: Scope, rounds: _Rounds, value: cst.BaseExpression | None = None
+) -> cst.CSTNode | Related | None:
     """Where a loop of rounds that calls this function, also in another file, takes its neutral value for an end."""
     for site in anatomy.calls.sites[function]:
         if anatomy.module.loop_around(site.node, own=True) in rounds:
-            found = tested_for_end(
-                anatomy, site.caller, bound_to(anatomy, site.node), anatomy.module.statement(site.node)
-            )
+            names = bound_to(anatomy, site.node)
+            names |= {f"{name}.get" for name in names} if isinstance(value, cst.Dict) else set()
+            found = tested_for_end(anatomy, site.caller, names, anatomy.module.statement(site.node))
             if found is not None:
                 return found
     told = (each for each in anatomy.handed if each.quiet and each.owner == function.qualname)

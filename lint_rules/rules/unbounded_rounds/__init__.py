@@ -43,15 +43,16 @@ through flags and other variables that the loop sets, through functions of the s
 loop makes to read the reply. The loop is reported when all that is found there is the model's reply. A limit is a test
 that leaves the loop, of something that moves with the rounds and lives on from one to the next: a counter, the clock,
 the length of what the loop fills, tokens used; a guard against repeats; a timeout around the loop or around a call of
-its function; tools that are no longer offered after some rounds; an exception that a called function raises on such a
-test. What such a thing is called does not matter, and no name makes a limit: `max_workers > 1` is none, nor is a
-counter of attempts that each round sets back, nor the length of the history where it is only shortened. A bound of
-`inf`, `sys.maxsize` or `10**15`, also as a parameter's default, is no limit; a test after which the loop goes on is
-none either, nor what the loop overwrites before anybody reads it. What code that cannot be read here decides in each
-round, or counts in an object that it gets, may be a limit, and so may what is told a counter there. A limit past which
-the loop comes from one request to the next is none: where the reply decides whether anybody is waited for (`listening =
-not calls`), the loop is reported if rounds with calls meet no other limit. A loop over a stream that ends, and does not
-break off, may end the rounds by its `else`. What is asked on the way out (a title) is no round.
+its function; tools that are no longer offered after some rounds (none at all: where one of several is left out, the
+others go on); an exception that a called function raises on such a test. What such a thing is called does not matter,
+and no name makes a limit: `max_workers > 1` is none, nor is a counter of attempts that each round sets back, nor the
+length of the history where it is only shortened. A bound of `inf`, `sys.maxsize` or `10**15`, also as a parameter's
+default, or as what is handed on to such a loop or to that of a library, is no limit; a test after which the loop goes
+on is none either, nor what the loop overwrites before anybody reads it. What code that cannot be read here decides in
+each round, or counts in an object that it gets, may be a limit, and so may what is told a counter there. A limit past
+which the loop comes from one request to the next is none: where the reply decides whether anybody is waited for
+(`listening = not calls`), the loop is reported if rounds with calls meet no other limit. A loop over a stream that
+ends, and does not break off, may end the rounds by its `else`. What is asked on the way out (a title) is no round.
 
 Rounds are also those of a `while` that asks until what the model says is right, where nothing else that the loop moves
 decides about its end (`while mark < enough: mark = judge(draft)`), taken apart by functions alone: what an object does
@@ -95,6 +96,7 @@ from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.unbounded_rounds.fixes import repair
+from lint_rules.rules.unbounded_rounds.handed import huge_limits
 from lint_rules.rules.unbounded_rounds.recursions import Recursion, endless_recursions
 from lint_rules.rules.unbounded_rounds.stuck import stuck_loops
 from lint_rules.syntax import expressions as ex
@@ -113,6 +115,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     told = {draft.node for draft in found}
     yield from (_stuck(loop) for loop in stuck_loops(anatomy) if loop.node not in told)
     yield from (_called_again(recursion) for recursion in endless_recursions(anatomy))
+    for number in huge_limits(anatomy):
+        message = (
+            f"`{ex.source(number, 20)}` is handed on as the limit of the rounds, and is none: a model that keeps asking"
+            " for tools is called, and paid for, without end"
+        )
+        yield Draft(number, message, "hand on a number that ends the rounds in time")
 
 
 def _called_again(found: Recursion) -> Draft:

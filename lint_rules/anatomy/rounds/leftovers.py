@@ -13,7 +13,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import reads_calls, shows_calls, speaks_of_calls
 from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.program.handlers import is_logging, is_neutral
+from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.reasons import is_mere_word, says_why
 from lint_rules.anatomy.rounds.rounds import RoundLoop
@@ -32,7 +32,6 @@ _ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _COUNTS = frozenset({"len", "bool", "sum", "int", "float", "any", "all", "round", "min", "max", "isinstance"})
 _TEXTS = frozenset({"content", "text", "output_text", "parts"})
 """Where a reply has its text. Source: the APIs of the providers."""
-_ENTRIES = (cst.List, cst.Dict, cst.Set)
 
 
 @record
@@ -67,7 +66,7 @@ class Leftovers:
 
     def of(self, value: cst.BaseExpression | None) -> Leftover | None:
         """The part of a value that holds no answer when the rounds are used up; None where another one tells so."""
-        if value is not None and ex.text(value) == "":
+        if value is not None and self.is_blank(value):
             return Leftover(value, frozenset(), empty=True)
         leaves = [*self._leaves(value, frozenset(), set())] if value is not None else []
         if any(self._says_how_it_ended(leaf.value) for leaf in leaves):
@@ -79,7 +78,18 @@ class Leftovers:
         for leaf in leaves:
             if self._is_last_text(leaf.value) or self._is_text_of_rounds(leaf.value) or self._is_last_reply(leaf.value):
                 return self._leftover(leaf, empty=False)
-        return self._filled(leaves)
+        return None
+
+    def is_blank(self, value: cst.BaseExpression) -> bool:
+        """Whether a text stands where an answer would, and says nothing: "", one word, or words for an empty answer.
+
+        What the file puts there for an empty answer, too (`text or "All set."`), tells of no other end.
+        """
+        said = ex.text(value)
+        if said is None or said == "" or is_mere_word(self.anatomy, value):
+            return said is not None
+        stands_in = any(ex.text(node.right) == said for node in self.module.nodes_of(cst.BooleanOperation))
+        return stands_in and not says_why(self.anatomy, value)
 
     def says(self, value: cst.BaseExpression | None) -> bool:
         """Whether what the model says goes into a value."""
@@ -122,6 +132,8 @@ class Leftovers:
         if self._is_awaited(value):
             yield _Leaf(value, names)
             return
+        if isinstance(value, cst.Call) and Kind.MODEL_TEXT in self.facts.kinds(value):
+            yield _Leaf(value, names)
         slot = self.slots.of(value)
         made = [*self._made_behind(value)]
         named = names | ({slot} if made and slot is not None else set())
@@ -242,7 +254,7 @@ class Leftovers:
         if not is_neutral(before[0]) and not self._stands_in(part, before[0], inside):
             return False
         said = any(map(self._is_said, inside))
-        return said and all(map(self._ends_the_loop, inside)) and not self._added(slot)
+        return said and all(map(self.ends_the_loop, inside)) and not self._added(slot)
 
     def _has_first_value(self, part: cst.BaseExpression) -> bool:
         """An object from before the loop of which a part, empty there, is set where the loop is left, and no other."""
@@ -258,7 +270,7 @@ class Leftovers:
         ended = dict[str, cst.BaseExpression]()
         for node in self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Assign):
             pair = ex.member(node.targets[0].target)
-            if pair is not None and self.slots.of(pair[0]) == slot and self._ends_the_loop(node.value):
+            if pair is not None and self.slots.of(pair[0]) == slot and self.ends_the_loop(node.value):
                 ended[pair[1]] = node.value
         (name, value), *others = [*ended.items()] or [("", part)]
         empty = is_neutral(first[name]) and ex.dotted(first[name]) != "None" if name in first else False
@@ -287,7 +299,8 @@ class Leftovers:
         tested = {ex.source(part) for part in walk(guard.test)} if isinstance(guard, cst.If) else set[str]()
         return ex.source(value) in tested and isinstance(guard, cst.If) and guard.orelse is None
 
-    def _ends_the_loop(self, value: cst.BaseExpression) -> bool:
+    def ends_the_loop(self, value: cst.BaseExpression) -> bool:
+        """Whether the loop is left where a value is bound: by a way out, or since its test asks for what is bound."""
         if self.limits.exits.leads_out(value):
             return True
         block = self.module.parent.get(self.module.parent[self.module.statement(value)])
@@ -305,14 +318,14 @@ class Leftovers:
         By itself, or by a name that it, or a part of it, gets behind the loop.
         """
         pair = ex.member(part)
-        if pair is None or pair[1] not in _TEXTS:
-            return False
-        if self._is_last_message(pair[0]):
+        if pair is not None and pair[1] in _TEXTS and self._is_last_message(pair[0]):
             return True
         if not self.leaves_without_calls:
             return False
-        root = _root(pair[0])
-        roots = map(_root, self._made_behind(root) or [root]) if root is not None else ()
+        of = [_root(pair[0])] if pair is not None and pair[1] in _TEXTS else []
+        if pair is None and isinstance(part, cst.Call) and Kind.MODEL_TEXT in self.facts.kinds(part):
+            of = [_root(arg.value) for arg in part.args]  # `text_of(reply)`
+        roots = [_root(made) for root in of if root is not None for made in self._made_behind(root) or [root]]
         slots = [slot for each in roots if each is not None and (slot := self.slots.of(each)) is not None]
         return any(self._is_said_on(slot) for slot in slots if Kind.HISTORY not in self.facts.of(slot))
 
@@ -370,7 +383,7 @@ class Leftovers:
         grown = (write for write in self.anatomy.writes.by_function[self.loop.function] if write.kind in GROWING)
         inside = [w.node for w in grown if w.slot == history and self.module.inside(w.node, body)]
         if self.leaves_without_calls:
-            return bool(inside)
+            return bool(inside) or self._is_grown_by_calls(history)
         again = self.anatomy.points(self.loop.function, [self.loop.node])
         put = {*self.anatomy.points(self.loop.function, inside)}
         return any(
@@ -378,6 +391,14 @@ class Leftovers:
             for stored in self.anatomy.transcript.stored(self.loop.function)
             if stored.node in inside and stored.role not in {"assistant", None}
         )
+
+    def _is_grown_by_calls(self, history: Slot | None) -> bool:
+        """Whether a function that a round hands a history adds to it."""
+        calls = self.anatomy.calls.calls_within(self.loop.node, self.loop.function)
+        run = ((call, callee) for call in calls if (callee := self.slots.callee(call)) is not None)
+        bound = (each for call, callee in run for each in self.slots.bindings(call, callee))
+        handed = {slot for slot, value in bound if self.slots.of(value) == history}
+        return any(write.kind in GROWING for slot in handed for write in self.anatomy.writes.by_slot.get(slot, ()))
 
     def _is_text_of_rounds(self, part: cst.BaseExpression) -> bool:
         """A name that gets, or grows by, what the model says beside its calls: rounds set it that go on."""
@@ -391,7 +412,7 @@ class Leftovers:
     def _gets_text(self, slot: Slot) -> bool:
         added = (value for value in self._added(slot) if self.module.inside(value, self.loop.node.body))
         values = [*self._set_inside(slot), *added]
-        going_on = (value for value in values if not self._ends_the_loop(value))
+        going_on = (value for value in values if not self.ends_the_loop(value))
         return any(self._is_said(value, (Kind.MODEL_TEXT,)) for value in going_on)
 
     def _added(self, slot: Slot) -> list[cst.BaseExpression]:
@@ -425,32 +446,6 @@ class Leftovers:
                     queue += (each for each in self._added(slot) if self.module.inside(each, self.loop.node.body))
         return False
 
-    # -- results that rounds have put together ----------------------------------------------------------------
-
-    def _filled(self, leaves: list[_Leaf]) -> Leftover | None:
-        """What the tools of the rounds have filled, where nothing beside it can be looked into."""
-        if not self.leaves_without_calls or any(_WHOLE & self.facts.kinds(leaf.value).keys() for leaf in leaves):
-            return None
-        return next((self._leftover(leaf, empty=False) for leaf in leaves if self._is_filled(leaf.value)), None)
-
-    def _is_filled(self, part: cst.BaseExpression) -> bool:
-        """`state["findings"]`, `list(found)`: of a container from before the loop that rounds hand to their tools."""
-        root = _root(part)
-        slot = self.slots.of(root)
-        if slot is None or root is None or slot[:2] != ("var", self.loop.function):
-            return False
-        before = [v for v in self.facts.assigned(slot) if not self.module.inside(v, self.loop.node.body)]
-        if not before or not all(isinstance(v, _ENTRIES) for v in before):
-            return False
-        if part is root and isinstance(before[0], cst.Dict):
-            return False  # it may hold a flag
-        handed = (
-            call
-            for call in self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Call)
-            if not is_logging(call) and not self.anatomy.calls.asks(call)
-        )
-        return any(self.slots.of(arg.value) == slot for call in handed for arg in call.args)
-
 
 def _is_constant(value: cst.BaseExpression) -> bool:
     """A flag or a word."""
@@ -458,13 +453,15 @@ def _is_constant(value: cst.BaseExpression) -> bool:
 
 
 def _root(value: cst.BaseExpression) -> cst.Name | None:
-    """`reply` of `reply.choices[0].message.content`."""
+    """`reply` of `reply.choices[0].message.content`, and of `[block for block in reply.content if ...]`."""
     while not isinstance(value, cst.Name):
         pair = ex.member(value)
         if pair is not None:
             value = pair[0]
         elif isinstance(value, cst.Subscript):
             value = value.value
+        elif isinstance(value, (cst.ListComp, cst.GeneratorExp)):
+            value = value.for_in.iter
         else:
             return None
     return value

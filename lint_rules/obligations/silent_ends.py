@@ -15,10 +15,10 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import reads_calls
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
+from lint_rules.anatomy.rounds.leftovers import Leftover, Leftovers
 from lint_rules.anatomy.rounds.limits import Cause, Exhaustion, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.rules.silent_round_exhaustion.leftovers import Leftover, Leftovers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.mentions import names_in
@@ -71,6 +71,12 @@ def silences(anatomy: Anatomy) -> Iterator[Silence]:
                 if found.node not in seen:
                     seen.add(found.node)
                     yield found
+
+
+def broken_off(anatomy: Anatomy, loop: RoundLoop, limits: Limits, stop: cst.Break) -> Silence | None:
+    """What comes of a `break` in the middle of a round by the return that gives an answer, too."""
+    after = [target for point in anatomy.points(loop.function, [stop]) for target, _ in point.successors]
+    return next(_Way(anatomy, loop, limits, Exhaustion(stop, False, after)).silences(), None)
 
 
 class _Way:
@@ -157,10 +163,10 @@ class _Way:
     def _twin(self, end: cst.CSTNode, value: cst.BaseExpression) -> cst.Return | None:
         """The return inside the loop that hands out what the model says in the same form, with the same constants.
 
-        An empty text has the form of any, where no caller asks whether there is one.
+        A text that says nothing has the form of any; an empty one where no caller asks whether there is one.
         """
-        is_blank = ex.text(value) == ""
-        if is_blank and self._is_asked_for_by_callers():
+        is_blank = self.leftovers.is_blank(value)
+        if ex.text(value) == "" and self._is_asked_for_by_callers():
             return None
         chosen = [*ex.alternatives(value)]
         if not all(self.leftovers.of(part) is not None for part in chosen):
@@ -169,6 +175,7 @@ class _Way:
         for other in self.loop.function.nodes_of(cst.Return) if isinstance(end, cst.Return) else ():
             if other is not end and other.value is not None and self.module.inside(other, self.loop.node):
                 given = self._made(other.value)
+                given = next(ex.alternatives(given)) if is_blank else given
                 if _form(given) in forms and self.leftovers.says(given):
                     return other
         return None
@@ -370,7 +377,9 @@ class _Way:
         Rounds may have left a text, so that another one in place of an empty one tells nothing.
         """
         own = self.slots.of(node) in left.names
-        if not own and not reads_calls(self.anatomy.facts, node) and not self.leftovers.tells_ends_apart(node):
+        counted = not isinstance(self.way.node, cst.Break)  # how many rounds there were does not tell of that
+        tells = self.leftovers.tells_ends_apart if counted else self.leftovers.is_set_at_end
+        if not own and not reads_calls(self.anatomy.facts, node) and not tells(node):
             return False
         may_be_there = own and not left.empty
         here: cst.CSTNode = node
