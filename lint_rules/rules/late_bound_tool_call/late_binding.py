@@ -152,7 +152,7 @@ class _Escape:
         """What becomes of a closure, or of the coroutine that it gives."""
         here: cst.CSTNode = value
         parent = self._module.parent[here]
-        while isinstance(parent, (cst.Element, cst.List, cst.Tuple, cst.StarredElement)):
+        while isinstance(parent, (cst.Element, cst.List, cst.Tuple, cst.StarredElement, cst.DictElement, cst.Dict)):
             here, parent = parent, self._module.parent[parent]
         if isinstance(parent, cst.Arg):
             call = self._module.parent[parent]
@@ -176,7 +176,7 @@ class _Escape:
             return call if isinstance(self._module.parent[call], cst.Expr) else None
         if name in _STARTERS:
             return None if self._is_waited_for(call) else call
-        if name in _WRAPPERS or coroutine:
+        if name in _WRAPPERS or coroutine or name[:1].isupper():  # an object that has it
             return self._value(call, coroutine=coroutine)
         return None
 

@@ -131,30 +131,33 @@ def names_put_together(anatomy: Anatomy) -> Iterator[tuple[cst.AugAssign, cst.Au
     pieces: dict[tuple[Scope, str], cst.AugAssign] = {}
     added = [n for n in anatomy.module.nodes_of(cst.AugAssign) if isinstance(n.operator, cst.AddAssign)]
     for node in added:
-        pair = ex.member(node.target)
-        if pair is not None and pair[1] == "arguments":
-            pieces[anatomy.module.scope_of[node].function, ex.source(pair[0], 200)] = node
+        if "arguments" in _members(node.value):
+            pieces[_entry(anatomy, node, node.target)] = node
     for node in added:
-        pair = ex.member(node.target)
-        if pair is None or pair[1] != "name" or not _is_name_of_piece(anatomy, node.value):
-            continue
-        beside = pieces.get((anatomy.module.scope_of[node].function, ex.source(pair[0], 200)))
+        beside = pieces.get(_entry(anatomy, node, node.target)) if _is_name_of_piece(anatomy, node.value) else None
         if beside is not None and _id_comes_again(anatomy, node) and not _tested(anatomy, node):
             yield node, beside
 
 
-def _id_comes_again(anatomy: Anatomy, node: cst.AugAssign) -> bool:
-    """Whether `call["id"] = piece.id` stands in the same function, for a call that may have its id already."""
-    call = ex.member(node.target)
+def _entry(anatomy: Anatomy, node: cst.CSTNode, field: cst.BaseExpression) -> tuple[Scope, str]:
+    """What a field is one of, as it is written in a function: the call, not the `function` in it."""
+    call = ex.member(field)
     while call is not None and (above := ex.member(call[0])) is not None and above[1] in {"function", "function_call"}:
         call = above
-    base = ex.source(call[0], 200) if call is not None else ""
+    return anatomy.module.scope_of[node].function, ex.source(call[0], 200) if call is not None else ""
+
+
+def _members(value: cst.BaseExpression) -> set[str | int]:
+    """The names of the fields that a value may be: `arguments` of `piece.function.arguments or ""`."""
+    return {pair[1] for part in ex.alternatives(value) if (pair := ex.member(part)) is not None}
+
+
+def _id_comes_again(anatomy: Anatomy, node: cst.AugAssign) -> bool:
+    """Whether `call["id"] = piece.id` stands in the same function, for a call that may have its id already."""
+    function, entry = _entry(anatomy, node, node.target)
     return any(
-        isinstance(other, cst.Assign)
-        and (pair := ex.member(other.targets[0].target)) is not None
-        and pair[1] == "id"
-        and ex.source(pair[0], 200) == base
-        for other in anatomy.module.scope_of[node].function.nodes
+        "id" in _members(other.value) and _entry(anatomy, other, other.targets[0].target) == (function, entry)
+        for other in function.nodes_of(cst.Assign)
     )
 
 
