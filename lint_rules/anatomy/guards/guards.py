@@ -197,16 +197,22 @@ class Guards:
         signature = self.signatures.of(value)
         return bool(signature.past) or any(self._is_carried(slot, node, function) for slot in signature.slots)
 
-    def _is_carried(self, slot: Slot, node: cst.CSTNode, function: Scope) -> bool:
-        """Whether a variable still holds a value of an earlier round: it is set (or grown) after the comparison."""
+    def _is_carried(
+        self, slot: Slot, node: cst.CSTNode, function: Scope, inside: frozenset[Scope] = frozenset()
+    ) -> bool:
+        """Whether a variable still holds a value of an earlier round: it is set (or grown) after the comparison.
+
+        After the call of a helper that compares, too, `inside` of others.
+        """
         if slot[0] != "var":
             return slot[0] == "attr" or (slot[0] in {"member", "item"} and self._is_carried(slot[1], node, function))
         if slot[1] is function:
             return self._is_set_after(slot, node) or (is_parameter(slot) and self._grows_by_turns(slot, function))
         if function.within(slot[1]):
             return True
-        sites = self.graph.sites[function]
-        return any(site.caller is slot[1] and self._is_set_after(slot, site.node) for site in sites)
+        inside |= {function}
+        sites = (site for site in self.graph.sites[function] if site.caller not in inside)
+        return any(self._is_carried(slot, site.node, site.caller, inside) for site in sites)
 
     def _grows_by_turns(self, slot: Slot, function: Scope) -> bool:
         """Whether a function that is called in a loop puts something into what it is handed."""

@@ -11,7 +11,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.calls.call_places import LISTS
-from lint_rules.anatomy.guards.call_parts import OF_CALLS, Bound, CallParts, Comprehension, Part, Path, elements
+from lint_rules.anatomy.guards.call_parts import (
+    OF_CALLS,
+    SAYS_NOTHING,
+    Bound,
+    CallParts,
+    Comprehension,
+    Part,
+    Path,
+    elements,
+)
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -26,7 +35,6 @@ _LONGEST = 5
 """Steps of a path: what lies deeper in records of records is unknown; `xs = (xs, x)` would have no end."""
 _MOST_SITES = 4
 
-_SAYS_NOTHING = frozenset({"len", "bool", "isinstance", "type", "callable", "any", "all"})
 _TEXT_MAKERS = frozenset({"str", "repr", "format"})
 _ORDERED = frozenset({"sorted", "frozenset", "set"})
 _FOLLOWED = LISTS | frozenset(
@@ -273,7 +281,7 @@ class _Trace:
 
     def _call(self, node: cst.Call, depth: int, bound: Bound, wrap: _Wrap, stored: bool, path: Path) -> None:
         name, base = ex.called_name(node), ex.receiver(node)
-        if name in _SAYS_NOTHING and base is None:
+        if name in SAYS_NOTHING and base is None:
             if name in {"any", "all"}:
                 self.found.opaque = True
             return
