@@ -55,11 +55,11 @@ def run(client, messages, tools, execute, log):
 
 ## How it decides
 A comparison of what the model asks for with what it asked for before decides an `if`, directly, through a variable or
-through a helper of the file. Its branch for a repeat holds nothing but logging, printing, also by a function of the
-file that does nothing else, and counts that are only logged, or tested for it; the other branch does nothing but
-remember the call. It is reported at the comparison, or, where that stands in a helper, at the test that asks for it.
-Where another guard over the same calls does something, the log is a first step, and the rule is silent. Signals that
-are sent elsewhere (events, metrics by a call that is no log) are taken for an action.
+through a helper of the file. Its branch for a repeat holds nothing but logging, printing and metrics, also by a
+function of the file that does nothing else, and counts that are only logged, or tested for it; the other branch does
+nothing but remember the call. It is reported at the comparison, or, where that stands in a helper, at the test that
+asks for it. Where another guard over the same calls does something, the log is a first step, and the rule is silent.
+Signals that are sent elsewhere (events) are taken for an action.
 
 ## Known problems
 A guard that hands its answer to another file is taken for one that does something.
@@ -108,7 +108,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             continue
         told.update(branch.test for branch in found)
         shown, lines = _shown(anatomy, silent[0].body), [silent[0].function.node, guard.node, silent[0].test]
-        notes = (Note(shown, "all that happens"),) if shown is not None else ()
+        sites = anatomy.calls.sites[guard.function]
+        dropped = [Note(site.node, "the answer is dropped") for site in sites if anatomy.module.is_statement(site.node)]
+        notes = (*((Note(shown, "all that happens"),) if shown is not None else ()), *dropped)
         message = (
             f"`{ex.source(guard.node, 50)}` finds that the model repeats itself, and only a log learns of it: the model"
             " goes on in circles"

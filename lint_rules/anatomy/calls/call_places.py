@@ -20,7 +20,7 @@ ARGUMENT_NAMES = frozenset(
 LISTS = frozenset({"list", "tuple", "sorted", "set", "frozenset"})
 _PUTTERS = frozenset({"add", "append", "appendleft", "insert", "extend", "update", "setdefault"})
 
-_PAIRING = frozenset({"enumerate", "zip", "items"})
+_PAIRING = frozenset({"enumerate", "zip", "items", "pairwise"})
 
 _DEEPEST = 12
 
@@ -213,8 +213,9 @@ def _iterated(
         if name == "enumerate" and isinstance(target, cst.Tuple) and len(target.elements) == 2:
             yield from _iterated(target.elements[1].value, source.args[0].value)
             return
-        if name == "zip" and isinstance(target, cst.Tuple):
-            for element, arg in zip(target.elements, source.args, strict=False):
+        if name in {"zip", "pairwise"} and isinstance(target, cst.Tuple):
+            lists = source.args if name == "zip" else [*source.args[:1]] * len(target.elements)
+            for element, arg in zip(target.elements, lists, strict=False):
                 yield from _iterated(element.value, arg.value)
             return
         if name in {"reversed", "sorted", "list", "iter"}:

@@ -31,6 +31,7 @@ class Guard:
     """One comparison of a key with what was kept of earlier rounds.
 
     `how`: with one value (`==`), with all in a container (`in`, `.get(key)`), or by a count (`counts[key] >= 3`).
+    Of the last two of a list (`len(set(xs[-2:])) == 1`) both `key_node` and `kept_node` are the list.
     `denies` says that a true result means "new" (`!=`, `not in`). `kept` is where earlier keys are, `slots` where
     they are carried from round to round; `past` says that they are read from the history.
     """
@@ -89,7 +90,12 @@ class Guards:
         for side, other in ((left, right), (right, left)):
             counted = self.counted(side)
             if counted is not None and not self.signatures.of(other).tells_call:
-                yield from self._guard(node, function, "counted", False, *counted)
+                number, operator = ex.integer(other), target.operator
+                if number is not None and self._are_two(side):  # how many different ones: equal, if it is one
+                    alike = ex.holds(operator, *((1, number) if side is left else (number, 1)))
+                    yield from self._guard(node, function, "equal", not alike, *counted)
+                else:
+                    yield from self._guard(node, function, "counted", False, *counted)
                 return
         if _is_fixed(left) or _is_fixed(right):
             return
@@ -157,7 +163,7 @@ class Guards:
         key = self.signatures.of(key_node, stored=key_node is kept_node)
         if not key.tells_call:
             return
-        kept = self.signatures.of(kept_node, stored=how != "equal")
+        kept = self.signatures.of(kept_node, stored=how != "equal" or kept_node is key_node)
         if not kept.tells_call:
             return
         if how == "equal" and (
@@ -167,6 +173,15 @@ class Guards:
             return  # `clean != raw`: whether something was changed, not whether it came again
         slots = frozenset(slot for slot in kept.slots if self._is_carried(slot, node, function))
         yield Guard(node, function, how, denies, key, kept, key_node, kept_node, slots)
+
+    def _are_two(self, node: cst.BaseExpression) -> bool:
+        """`len(set(xs[-2:]))`, also of a queue that keeps no more than two: the last two are compared."""
+        whole = _whole(node)
+        if whole is None:
+            return False
+        lower = next((cut.lower for part in walk(node) if (cut := ex.slice_of(part)) and cut.upper is None), None)
+        made = [value for value in self.facts.values_of(whole) if isinstance(value, cst.Call)]
+        return ex.integer(lower) == -2 or any(ex.integer(ex.argument(value, "maxlen")) == 2 for value in made)
 
     def counted(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
         """`(key, container)` of `xs.count(key)`, `counts[key]`, `counts.get(key, 0)`; what is counted whole, twice."""

@@ -18,6 +18,8 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _DEEPEST = 3
+_METRICS = frozenset({"prometheus_client", "opentelemetry", "statsd", "datadog", "ddtrace"})
+"""Libraries of metrics."""
 _STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 
 
@@ -118,10 +120,18 @@ def _taken(test: cst.If, holds: bool) -> cst.BaseSuite | None:
 
 @once(circular=False)
 def shows(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether a call logs or prints what it gets, also by a function of the file that does nothing else."""
+    """Whether a call logs, prints or measures what it gets, also by a function of the file that does nothing else."""
     callee = anatomy.facts.slots.callee(call)
     own = callee is not None and isinstance(callee.node, cst.FunctionDef) and only_shows(anatomy, callee.node.body)
-    return own or handlers.is_logging(call)
+    return own or handlers.is_logging(call) or _measures(anatomy, call)
+
+
+def _measures(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`REPEATS.labels(model).inc()`: whether what is called belongs to a library that keeps figures for people."""
+    parts = (part for part in walk(call.func) if isinstance(part, (cst.Name, cst.Attribute)))
+    made = (v.func for part in parts for v in anatomy.facts.values_of(part) if isinstance(v, cst.Call))
+    names = (anatomy.module.full_name(each) or "" for each in (call.func, *made))
+    return any(name.partition(".")[0] in _METRICS for name in names)
 
 
 def is_shown(anatomy: Anatomy, node: cst.CSTNode) -> bool:
@@ -177,7 +187,7 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
             return False
         if isinstance(outer, (cst.GeneratorExp, cst.ListComp, cst.SetComp)):
             source = outer.for_in.iter
-            pairs = isinstance(source, cst.Call) and ex.called_name(source) == "zip"
+            pairs = isinstance(source, cst.Call) and ex.called_name(source) in {"zip", "pairwise"}
             return pairs or anatomy.guards.signatures.are_calls(source)
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             break
