@@ -87,7 +87,7 @@ from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.signature_without_values.fixes import repair
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
-from lint_rules.syntax.walk import nodes_below, walk
+from lint_rules.syntax.walk import walk
 
 _HELP = "put the values in: `(call.name, args)` with parsed arguments, or their text with sorted keys"
 _OTHER = frozenset(Part) - {Part.NAME, Part.FIELDS}
