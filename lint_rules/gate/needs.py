@@ -365,9 +365,10 @@ class Needs(Surroundings):
         return self.asks and (offered or "bind_tools" in self.called or self.calls)
 
     def picks_messages(self) -> bool:
-        """`history[-2]`, `history[i - 1]`, `history[i]` with an i that was worked out."""
+        """`history[-2]`, `history[i - 1]`, `zip(history, history[1:])`; `history[i]` with an i that was worked out."""
         places = {type(node.slice) for node in self.nodes[ast.Subscript]}
-        if {ast.UnaryOp, ast.BinOp} & places and self.mentions({"tool_calls", "role"}):
+        pairs = self.has(ast.Starred) or "pairwise" in self.called
+        if (pairs or {ast.UnaryOp, ast.BinOp, ast.Slice} & places) and self.mentions({"tool_calls", "role"}):
             return True
         return ast.Name in places and self.has(ast.BinOp) and "len" in self.called
 

@@ -95,10 +95,11 @@ _OTHER = {
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for picked in picked_by_place(anatomy):
         node = picked.node
-        evidence = anatomy.facts.kinds(node.value)[Kind.HISTORY]
-        known = Note(evidence.root.node, f"`{ex.source(node.value, 30)}` is the message history: {evidence.clause}")
+        evidence = anatomy.facts.kinds(picked.history)[Kind.HISTORY]
+        known = Note(evidence.root.node, f"`{ex.source(picked.history, 30)}` is the message history: {evidence.clause}")
         notes = (Note(picked.other, _OTHER[picked.how]), known)
-        fix = repair(anatomy, node) if picked.how is How.DISTANT else None
+        is_plain = picked.how is How.DISTANT and isinstance(node, cst.Subscript) and node.value is picked.history
+        fix = repair(anatomy, node) if is_plain and isinstance(node, cst.Subscript) else None
         yield Draft(node, _message(anatomy, picked), _HELP, beside(node, notes), fix=fix)
 
 
