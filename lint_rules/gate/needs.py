@@ -543,8 +543,11 @@ class Needs(Surroundings):
         return not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
 
     def tests_membership(self) -> bool:
-        """`if m not in history`, `[m for m in history if m not in old]`."""
-        picked = (test for node in self.nodes[ast.ListComp] for over in node.generators for test in over.ifs)
+        """`if m not in history`, `[m for m in history if m not in old]`; or what holds a key once."""
+        if self.nodes[ast.DictComp] or not self.called.isdisjoint({"count", "fromkeys", "set", "unique_everseen"}):
+            return True
+        picking = (*self.nodes[ast.ListComp], *self.nodes[ast.GeneratorExp])
+        picked = (test for node in picking for over in node.generators for test in over.ifs)
         return any(map(forms.asks_for_member, (*(node.test for node in self.nodes[ast.If]), *picked)))
 
     def signals(self) -> bool:

@@ -71,13 +71,14 @@ _HARM = ' a second "yes" is lost, and the model reads a question without its ans
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in left_out(anatomy):
-        if isinstance(found.node, cst.ListComp):
-            seen = ex.source(found.seen, 40)
+        seen = ex.source(found.seen, 40)
+        if isinstance(found.node, (cst.ListComp, cst.GeneratorExp)):
             message = f"messages that are equal to one of `{seen}` are taken out with it:{_HARM}"
+        elif isinstance(found.node, (cst.DictComp, cst.Call)):
+            message = f"of messages of `{seen}` that say the same, one is left:{_HARM}"
         elif found.history is not None:
             message = f"the message is stored only if `{describe(found.history)}` holds no equal one:{_HARM}"
         else:
-            seen = ex.source(found.seen, 40)
             message = f"messages with the role and content of an earlier one are left out (`{seen}`):{_HARM}"
         yield Draft(found.node, message, _ADVICE, _notes(anatomy, found))
 

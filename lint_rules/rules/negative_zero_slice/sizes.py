@@ -51,9 +51,18 @@ class Sizes:
             return self._worked_out(size, at, function, depth)
         if isinstance(size, cst.Call):
             return self._called(size, at, function, depth)
-        if isinstance(size, cst.Name):
-            return self._named(size, at, function, depth)
-        return None
+        if isinstance(size, cst.Name) and (found := self._named(size, at, function, depth)) is not None:
+            return found
+        return self._kept(size, depth) if isinstance(size, (cst.Name, cst.Attribute)) else None
+
+    def _kept(self, size: cst.BaseExpression, depth: int) -> Zero | None:
+        """A field, or a name of the module, by all that it is set to."""
+        slot = self.facts.slots.of(size)
+        if slot is None or (slot[0] == "var" and slot[1].kind != "module"):
+            return None
+        scope = self.module.scope_of
+        zeros = (self.zero(each, each, scope[each].function, depth + 1) for each in self.facts.assigned(slot))
+        return next((zero for zero in zeros if zero is not None), None)
 
     def _either(self, size: cst.IfExp, at: cst.CSTNode, function: Scope, depth: int) -> Zero | None:
         for part in (size.body, size.orelse):
@@ -87,6 +96,9 @@ class Sizes:
         if name in {"int", "round"} and len(given) == 1:
             if isinstance(given[0], cst.BinaryOperation) and isinstance(given[0].operator, (cst.Multiply, cst.Divide)):
                 return Zero(size, f"is `{ex.source(size, 40)}`, which may be 0")
+            default = ex.positional(given[0])[-1:] if isinstance(given[0], cst.Call) else []
+            if [ex.text(text) for text in (given[0], *default) if ex.text(text) is not None][-1:] == ["0"]:
+                return Zero(size, f"is 0 unless it is set: `{ex.source(size, 40)}`")
             return self.zero(given[0], at, function, depth + 1)
         callee = self.facts.slots.callee(size)
         if callee is None:
@@ -129,6 +141,8 @@ class Sizes:
         known = bool(numbers) and all(number is not None and number > 0 for number in numbers)
         if passed or known or self.anatomy.calls.sites[function] or not _may_be_number(param):
             return None
+        if constant(self.anatomy, param.default) == 0:
+            return Zero(param, "is 0 unless it is given")
         if param.default is None:
             return Zero(param, f"is a parameter, and `{name}=0` asks for none")
         if ex.dotted(param.default) == "None" and self._only_none_is_tested(name, function):
