@@ -101,6 +101,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if not outcomes.works_in_rounds(anatomy, guard.function):
             continue
         found = outcomes.branches(anatomy, guard)
+        if not found and guard.how == "equal" and _is_for_logs(anatomy, guard.node):
+            yield _draft(guard, guard.node, None, [])
         silent = [branch for branch in found if _is_silent(anatomy, branch, guard)]
         if not found or len(silent) != len(found) or silent[0].test in told:
             continue
@@ -110,13 +112,17 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         shown, lines = _shown(anatomy, silent[0].body), [silent[0].function.node, guard.node, silent[0].test]
         sites = anatomy.calls.sites[guard.function]
         dropped = [Note(site.node, "the answer is dropped") for site in sites if anatomy.module.is_statement(site.node)]
-        notes = (*((Note(shown, "all that happens"),) if shown is not None else ()), *dropped)
-        message = (
-            f"`{ex.source(guard.node, 50)}` finds that the model repeats itself, and only a log learns of it: the model"
-            " goes on in circles"
-        )
         is_here = lines == sorted(lines, key=anatomy.line)  # not in a helper
-        yield Draft(guard.node if is_here else silent[0].test.test, message, _HELP, notes)
+        yield _draft(guard, guard.node if is_here else silent[0].test.test, shown, dropped)
+
+
+def _draft(guard: Guard, node: cst.BaseExpression, shown: cst.Call | None, dropped: list[Note]) -> Draft:
+    notes = (*((Note(shown, "all that happens"),) if shown is not None else ()), *dropped)
+    message = (
+        f"`{ex.source(guard.node, 50)}` finds that the model repeats itself, and only a log learns of it: the model"
+        " goes on in circles"
+    )
+    return Draft(node, message, _HELP, notes)
 
 
 def _acts(anatomy: Anatomy, other: Guard, guard: Guard) -> bool:

@@ -18,8 +18,8 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _DEEPEST = 3
-_METRICS = frozenset({"prometheus_client", "opentelemetry", "statsd", "datadog", "ddtrace"})
-"""Libraries of metrics."""
+_METRICS = frozenset({"prometheus_client", "opentelemetry", "statsd", "datadog", "ddtrace", "sentry_sdk"})
+"""Libraries that keep figures, or reports, for people."""
 _STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 
 

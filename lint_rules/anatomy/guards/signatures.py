@@ -197,6 +197,8 @@ class _Trace:
         pair = ex.member(node)
         if isinstance(node, cst.Subscript) and pair is None:
             # an element of a list, or some of them: what is put into it
+            if self._entries(node.value, depth, bound, wrap, path):
+                return
             at = path if ex.slice_of(node) is not None else (ex.integer(ex.index(node)), *path)
             self.follow(node.value, depth, bound, wrap, stored=True, path=at)
         if slot is None or (slot, wrap, stored, path) in self._seen:
@@ -221,6 +223,16 @@ class _Trace:
                 self._parameter(slot, depth, wrap, stored, path)
             elif pair is not None:
                 self.follow(pair[0], depth, bound, wrap, stored=stored, path=(pair[1], *path))
+
+    def _entries(self, base: cst.BaseExpression, depth: int, bound: Bound, wrap: _Wrap, path: Path) -> bool:
+        """What is read of a dict under some key: the values that are put there, if any are."""
+        slot = self._facts.slots.of(base)
+        entries = self._all.entries.get(slot, ()) if slot is not None else ()
+        for value in entries:
+            self.follow(value, depth + 1, bound, wrap, path=path)
+        if entries and slot is not None:
+            self.found.slots.append(slot)
+        return bool(entries)
 
     def _parameter(self, slot: Slot, depth: int, wrap: _Wrap, stored: bool, path: Path) -> None:
         """What the callers in this file pass; what an error says is no part of a call."""
@@ -268,6 +280,8 @@ class _Trace:
             return None
         if isinstance(node, (cst.Attribute, cst.Subscript)):
             return node.value
+        if isinstance(node, cst.BooleanOperation):
+            return node.left
         if isinstance(node, (cst.GeneratorExp, cst.ListComp)):
             return node.for_in.iter
         if isinstance(node, cst.Call):
@@ -311,6 +325,8 @@ class _Trace:
             wrap = (Part.SORTED, node) if wrap is not None else None
         elif name not in _FOLLOWED | _HASHES and not (base is not None and name in _FOLLOWED_METHODS):
             self.found.opaque = True  # what another function makes of its arguments says nothing of them
+            return
+        if base is not None and name in {"get", "pop"} and node.args and self._entries(base, depth, bound, wrap, path):
             return
         if base is not None and name not in {"dumps", "loads"} and not self._is_module(base):
             taken = stored or name in {"get", "pop", "popleft", "values"}

@@ -171,10 +171,15 @@ def _beside_another(anatomy: Anatomy, guard: Guard) -> bool:
     while isinstance(above, cst.BooleanOperation):
         for inside in walk(above):
             if isinstance(inside, cst.Comparison) and inside is not guard.node:
-                if not isinstance(inside.comparisons[0].operator, (cst.Is, cst.IsNot)):
+                operator, sides = inside.comparisons[0].operator, (inside.left, inside.comparisons[0].comparator)
+                if isinstance(operator, (cst.Equal, cst.NotEqual)) and not any(map(_is_number, sides)):
                     return True
         above = anatomy.module.parent.get(above)
     return False
+
+
+def _is_number(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Integer) or (isinstance(node, cst.Call) and ex.dotted(node.func) == "len")
 
 
 def _of_fields(anatomy: Anatomy, guard: Guard, fields: list[Made]) -> Draft:
