@@ -174,7 +174,7 @@ def _uses(anatomy: Anatomy, value: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     if isinstance(bound, cst.Return) and bound.value is value:
         sites = anatomy.calls.sites[anatomy.module.scope_of[value].function]
         return tuple(use for site in sites for use in _uses(anatomy, site.node))
-    if isinstance(bound, cst.Assign) and ex.inner(bound.value) is value and isinstance(value, cst.Call):
+    if isinstance(bound, cst.Assign) and ex.inner(bound.value) is value:
         slot = anatomy.facts.slots.of_name(target := ex.targets(bound)[0])
         return tuple(name for name in anatomy.facts.names.get(slot or (), ()) if name is not target)
     return (value,)

@@ -167,19 +167,16 @@ def _says(anatomy: Anatomy, branch: outcomes.Branch) -> bool:
 
 def _beside_another(anatomy: Anatomy, guard: Guard) -> bool:
     """`name == last_name and result == last_result`: more than the name is compared."""
+    names = {other.node for other in anatomy.guards.all if other.parts == {Part.NAME}}
     above = anatomy.module.parent.get(guard.node)
     while isinstance(above, cst.BooleanOperation):
         for inside in walk(above):
             if isinstance(inside, cst.Comparison) and inside is not guard.node:
-                operator, sides = inside.comparisons[0].operator, (inside.left, inside.comparisons[0].comparator)
-                if isinstance(operator, (cst.Equal, cst.NotEqual)) and not any(map(_is_number, sides)):
+                is_equal = isinstance(inside.comparisons[0].operator, (cst.Equal, cst.NotEqual))
+                if is_equal and inside not in names and ex.integer(inside.comparisons[0].comparator) is None:
                     return True
         above = anatomy.module.parent.get(above)
     return False
-
-
-def _is_number(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Integer) or (isinstance(node, cst.Call) and ex.dotted(node.func) == "len")
 
 
 def _of_fields(anatomy: Anatomy, guard: Guard, fields: list[Made]) -> Draft:
