@@ -69,8 +69,6 @@ class Made:
 class Signature:
     """What one value is made of. `slots` are the variables on the way, `past` the histories it was taken from.
 
-    `unset` are the dicts of which a key is read that they do not have.
-
     `opaque` says that something on the way could not be followed: there may be more in the value.
     """
 
@@ -78,7 +76,6 @@ class Signature:
         self.made: list[Made] = []
         self.slots: list[Slot] = []
         self.past: list[cst.BaseExpression] = []
-        self.unset: list[cst.Dict] = []
         self.opaque = False
 
     @property
@@ -171,8 +168,6 @@ class _Trace:
         if isinstance(node, cst.Dict) and isinstance(key, str):
             held = [(value, path[1:]) for name, value in ex.dict_items(node).items() if name == key]
             spread = [each.value for each in node.elements if isinstance(each, cst.StarredDictElement)]
-            if not held and not spread:
-                self.found.unset.append(node)
             yield from held or ((value, path) for value in spread)
         elif isinstance(node, cst.Tuple) and isinstance(key, int) and 0 <= key < len(node.elements):
             yield node.elements[key].value, path[1:]
@@ -362,7 +357,6 @@ class _Trace:
             self.found.made += trace.found.made
         self.found.slots += trace.found.slots
         self.found.past += trace.found.past
-        self.found.unset += trace.found.unset
         return bool(returned)
 
     def _is_module(self, base: cst.BaseExpression) -> bool:

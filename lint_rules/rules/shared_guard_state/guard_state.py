@@ -307,7 +307,7 @@ class GuardStates:
                 return True
             if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and slot[0] == "attr":
                 holder = isinstance(node.targets[0].target, cst.Attribute)  # `self.guard = Guard()`
-                if holder and self.facts.slots.constructed(node.value) is slot[1] and not self._is_of_all_objects(slot):
+                if (holder or where is loop.function) and self.facts.slots.constructed(node.value) is slot[1] and not self._is_of_all_objects(slot):
                     return True
         return self._by_base_class(slot, loop)
 
