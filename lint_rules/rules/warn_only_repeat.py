@@ -188,20 +188,13 @@ def _decided(anatomy: Anatomy, name: cst.CSTNode) -> cst.If | None:
 
 def _only_remembers(anatomy: Anatomy, body: cst.CSTNode, guard: Guard) -> bool:
     """Whether statements show something, remember the call, or count what nobody asks for but to show it."""
-    slots = anatomy.facts.slots
-    for node in walk_scope(body):
-        if isinstance(node, cst.Call):
-            base = ex.receiver(node)
-            keeps = base is not None and ex.called_name(node) in _REMEMBERS and slots.of(base) in guard.slots
-            if not keeps and not outcomes.shows(anatomy, node) and not outcomes.is_shown(anatomy, node):
-                return False
-        elif isinstance(node, _BINDS):
-            targets = ex.targets(node)
-            if not all(_harmless(anatomy, slots.of(_root(target)), guard) for target in targets):
-                return False
-        elif isinstance(node, (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)):
-            return False
-    return True
+    of = anatomy.facts.slots.of
+
+    def keeps(call: cst.Call) -> bool:
+        remembers = ex.called_name(call) in _REMEMBERS and of(ex.receiver(call)) in guard.slots
+        return remembers or outcomes.shows(anatomy, call) or outcomes.is_shown(anatomy, call)
+
+    return outcomes.only_does(body, keeps, lambda place: _harmless(anatomy, of(_root(place)), guard))
 
 
 def _root(target: cst.BaseExpression) -> cst.BaseExpression:

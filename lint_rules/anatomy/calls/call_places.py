@@ -71,7 +71,7 @@ class CallPlaces:
         """What a loop variable takes its values from: the iterable, `zip` and `enumerate` undone."""
         found: dict[Slot, cst.BaseExpression] = {}
         for node in self.facts.module.nodes_of(cst.For, cst.CompFor):
-            for target, source in _iterated(node.target, node.iter):
+            for source, target in ex.iterated(node):
                 slot = self.facts.slots.of(target)
                 if slot is not None:
                     found.setdefault(slot, source)
@@ -209,23 +209,3 @@ def _pairs(source: cst.BaseExpression) -> bool:
 def _is_dict(annotation: cst.BaseExpression) -> bool:
     named = annotation.value if isinstance(annotation, cst.Subscript) else annotation
     return (ex.dotted(named) or "").rpartition(".")[2] in {"dict", "Dict", "Mapping", "MutableMapping"}
-
-
-def _iterated(
-    target: cst.BaseExpression, source: cst.BaseExpression
-) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
-    """Loop variables with what they run over."""
-    if isinstance(source, cst.Call) and source.args:
-        name = ex.called_name(source)
-        if name == "enumerate" and isinstance(target, cst.Tuple) and len(target.elements) == 2:
-            yield from _iterated(target.elements[1].value, source.args[0].value)
-            return
-        if name in {"zip", "pairwise"} and isinstance(target, cst.Tuple):
-            lists = source.args if name == "zip" else [*source.args[:1]] * len(target.elements)
-            for element, arg in zip(target.elements, lists, strict=False):
-                yield from _iterated(element.value, arg.value)
-            return
-        if name in {"reversed", "sorted", "list", "iter"}:
-            yield from _iterated(target, source.args[0].value)
-            return
-    yield target, source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
@@ -20,6 +20,7 @@ from lint_rules.syntax.walk import last_statement, walk, walk_scope
 _DEEPEST = 3
 _METRICS = frozenset({"prometheus_client", "opentelemetry", "statsd", "datadog", "ddtrace", "sentry_sdk"})
 """Libraries that keep figures, or reports, for people."""
+_LEAVES = (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)
 _STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 
 
@@ -142,24 +143,17 @@ def is_shown(anatomy: Anatomy, node: cst.CSTNode) -> bool:
 
 def only_shows(anatomy: Anatomy, body: cst.BaseSuite) -> bool:
     """Whether a branch only logs or prints."""
+    return only_does(body, lambda call: shows(anatomy, call) or is_shown(anatomy, call), lambda place: False)
+
+
+def only_does(
+    body: cst.CSTNode, calls: Callable[[cst.Call], bool], binds: Callable[[cst.BaseExpression], bool]
+) -> bool:
+    """Whether statements make only such calls and bind only such places, and go straight on."""
     for node in walk_scope(body):
-        if isinstance(node, cst.Call):
-            if not shows(anatomy, node) and not is_shown(anatomy, node):
-                return False
-        elif isinstance(
-            node,
-            (
-                cst.Assign,
-                cst.AnnAssign,
-                cst.AugAssign,
-                cst.Return,
-                cst.Raise,
-                cst.Break,
-                cst.Continue,
-                cst.Yield,
-                cst.Del,
-            ),
-        ):
+        if isinstance(node, _LEAVES) or (isinstance(node, cst.Call) and not calls(node)):
+            return False
+        if isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign)) and not all(map(binds, ex.targets(node))):
             return False
     return True
 

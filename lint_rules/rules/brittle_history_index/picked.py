@@ -222,7 +222,7 @@ def _compared_with_one_role(anatomy: Anatomy, node: cst.Subscript, function: Sco
     slot = anatomy.facts.slots.of(node.value)
     if not isinstance(anatomy.module.parent.get(node), cst.Assign) or _role_tested(anatomy, uses):
         return None
-    if not _has_tool_messages(anatomy) or any(w.slot == slot and w.function is function for w in anatomy.writes.all):
+    if any(w.slot == slot and w.function is function for w in anatomy.writes.all):
         return None
     return next((test for use in uses if (test := _compared_with_role(anatomy, use)) is not None), None)
 
@@ -242,10 +242,6 @@ def _compared_with_role(anatomy: Anatomy, use: cst.BaseExpression) -> cst.CSTNod
         if isinstance(part, cst.Comparison) and (pair := ex.member(part.left)) is not None and pair[1] == "role":
             return above
     return None
-
-
-def _has_tool_messages(anatomy: Anatomy) -> bool:
-    return any(ex.text(node) == "tool" for node in anatomy.module.nodes_of(cst.SimpleString))
 
 
 # -- history[i - 1] -----------------------------------------------------------------------------------------------

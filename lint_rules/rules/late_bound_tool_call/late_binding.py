@@ -91,7 +91,7 @@ def _names_read(anatomy: Anatomy, node: cst.CSTNode, loop: Loop, outer: Scope) -
                 bound.update(name for target in targets for name in ex.target_names(target))
     found: dict[str, None] = {}
     for name in walk(node):
-        if isinstance(name, cst.Name) and name.value in bound and not _is_default(anatomy, name, node):
+        if isinstance(name, cst.Name) and name.value in bound:
             inner = module.scope_of.get(name)
             if inner is not None and inner is not owner and _binds(anatomy, inner, name.value, owner, outer):
                 found[name.value] = None
@@ -102,18 +102,6 @@ def _binds(anatomy: Anatomy, inner: Scope, name: str, owner: Scope, outer: Scope
     """Whether a name that a closure reads is the loop's."""
     binding = anatomy.module.scope_binding(inner, name)
     return binding is owner or binding is outer.function
-
-
-def _is_default(anatomy: Anatomy, name: cst.CSTNode, closure: cst.CSTNode) -> bool:
-    """Whether a name stands in a default of the closure's parameters: evaluated when the closure is made."""
-    below = name
-    for outer in anatomy.module.ancestors(name):
-        if isinstance(outer, cst.Param) and outer.default is below:
-            return True
-        if outer is closure:
-            return False
-        below = outer
-    return False
 
 
 class _Escape:

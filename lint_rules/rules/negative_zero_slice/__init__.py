@@ -71,16 +71,11 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         function = anatomy.module.scope_of[node].function
         single = ex.index(node) is not None
         counted = contents.counted(node.value)
-        if _is_shown(anatomy, node) or (counted is None and (single or contents.history(node.value) is None)):
+        if counted is None and (single or contents.history(node.value) is None):
             continue
         zero = sizes.zero(found, node, function)
         if zero is not None and f"len({ex.source(node.value)})" not in ex.source(found, 200):
             yield _draft(anatomy, node, found, zero, single)
-
-
-def _is_shown(anatomy: Anatomy, node: cst.Subscript) -> bool:
-    """A part of an f-string: most likely a text that is cut, no list."""
-    return isinstance(anatomy.module.parent[node], cst.FormattedStringExpression)
 
 
 def _draft(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression, zero: Zero, single: bool) -> Draft:

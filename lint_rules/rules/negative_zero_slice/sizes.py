@@ -139,23 +139,15 @@ class Sizes:
                 return found
         numbers = [each.number for each in self.anatomy.contents.handed.get(slot, ())]
         known = bool(numbers) and all(number is not None and number > 0 for number in numbers)
-        if passed or known or self.anatomy.calls.sites[function] or not _may_be_number(param):
+        if passed or known or self.anatomy.calls.sites[function]:
             return None
         if constant(self.anatomy, param.default) == 0:
             return Zero(param, "is 0 unless it is given")
         if param.default is None:
             return Zero(param, f"is a parameter, and `{name}=0` asks for none")
-        if ex.dotted(param.default) == "None" and self._only_none_is_tested(name, function):
+        if ex.dotted(param.default) == "None":
             return Zero(param, f"is a parameter that only `None` switches off, and `{name}=0` asks for none")
         return None
-
-    def _only_none_is_tested(self, name: str, function: Scope) -> bool:
-        return any(
-            isinstance(node, cst.Comparison)
-            and ex.dotted(node.left) == name
-            and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot))
-            for node in function.nodes
-        )
 
     # -- has somebody made sure? ------------------------------------------------------------------------------
 
@@ -204,12 +196,6 @@ class Sizes:
             isinstance(node, cst.Name) and param.name.value == node.value and ex.integer(param.default)
             for param in parameters(function)
         )
-
-
-def _may_be_number(param: cst.Param) -> bool:
-    if param.annotation is None:
-        return True
-    return "int" in ex.source(param.annotation.annotation, 80)
 
 
 def asks_for_zero(test: cst.CSTNode, name: str) -> bool:
