@@ -153,9 +153,10 @@ class CallParts(CallPlaces):
     def takes_fields(self, node: cst.Call) -> bool:
         """`args.keys()`, and `sorted(args)`, `list(args)`, `",".join(args)`: the names of the arguments."""
         base = ex.receiver(node)
-        if base is not None and ex.text(base) is None:
+        joins = ex.called_name(node) == "join" and bool(node.args) and ex.reads_place(node.args[0].value)
+        if base is not None and not joins:
             return ex.called_name(node) == "keys" and self._are_arguments(base)
-        return ex.called_name(node) in {*LISTS, "join"} and bool(node.args) and self._only_fields(node.args[0].value)
+        return (joins or ex.called_name(node) in LISTS) and bool(node.args) and self._only_fields(node.args[0].value)
 
     def taken_from_arguments(self, node: Comprehension) -> Part | None:
         """What a comprehension over the arguments of a call takes of them; None for one over anything else."""

@@ -85,25 +85,8 @@ def _stores_reply(anatomy: Anatomy, loop: RoundLoop) -> bool:
 def _is_still(anatomy: Anatomy, loop: RoundLoop, here: cst.CSTNode, slot: Slot) -> bool:
     """Whether nothing is done to the history from the request to the statement `here`."""
     module, asks = anatomy.module, anatomy.module.statement(loop.asks)
-    request = asks if isinstance(asks, cst.BaseSmallStatement) else loop.asks
-    for node in loop.function.nodes:
-        between = module.before(asks, node) and module.before(node, here) and module.inside(node, loop.node)
-        if not between or module.inside(node, request):
-            continue
-        if isinstance(node, cst.Name) and anatomy.facts.slots.of(node) == slot and not _only_looks(anatomy, node):
-            return False
-        if isinstance(node, cst.Call) and anatomy.writes.grows(node, slot) is not None:
-            return False
-    return True
-
-
-def _only_looks(anatomy: Anatomy, name: cst.Name) -> bool:
-    """`len(history)`, or `history[i]` that is not set."""
-    parent = anatomy.module.parent[name]
-    above = anatomy.module.parent[parent]
-    if isinstance(parent, cst.Arg):
-        return isinstance(above, cst.Call) and ex.dotted(above.func) == "len"
-    return isinstance(parent, cst.Subscript) and parent.value is name and not isinstance(above, (*_BINDERS, cst.Del))
+    between = (write.node for write in anatomy.writes.by_slot[slot] if module.inside(write.node, loop.node))
+    return not any(module.before(asks, node) and module.before(node, here) for node in between)
 
 
 # -- the question -------------------------------------------------------------------------------------------------
@@ -160,7 +143,7 @@ def _calls_of_each(anatomy: Anatomy, node: cst.Subscript, term: cst.BaseExpressi
 
 def _holds_dicts(anatomy: Anatomy, node: cst.Subscript) -> bool:
     """Whether all is seen that comes into the list, and is a dict."""
-    facts, module = anatomy.facts, anatomy.module
+    facts = anatomy.facts
     slot = facts.slots.of(node.value)
     made = facts.assigned(slot)
     if slot is None or not made or not all(isinstance(value, cst.List) for value in made):
@@ -172,23 +155,7 @@ def _holds_dicts(anatomy: Anatomy, node: cst.Subscript) -> bool:
     if not all(write.kind in {"append", "cut", "rebind"} for write in writes):
         return False
     values = [*(e.value for e in elements), *(w.value for w in writes if w.kind in GROWING)]
-    asks = [loop.asks for loop in anatomy.rounds]
-    seen = all(
-        any(module.inside(name, call) for call in asks) or _is_seen(anatomy, name)
-        for name in module.nodes_of(cst.Name)
-        if facts.slots.of(name) == slot
-    )
-    return seen and all(_is_dict(anatomy, value) for value in values)
-
-
-def _is_seen(anatomy: Anatomy, name: cst.Name) -> bool:
-    """Whether nothing comes into the list by this use of its name that `writes` does not tell."""
-    parent = anatomy.module.parent[name]
-    if isinstance(parent, (cst.AssignTarget, cst.AnnAssign)):
-        return parent.target is name
-    if isinstance(parent, cst.Attribute):
-        return parent.attr.value in {"append", "pop", "clear"}
-    return isinstance(parent, cst.Return) or _only_looks(anatomy, name)
+    return all(_is_dict(anatomy, value) for value in values)
 
 
 def _is_dict(anatomy: Anatomy, value: cst.BaseExpression | None) -> bool:
