@@ -54,12 +54,12 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 The key must come from tool calls, and be compared with what an earlier round left behind. Names of arguments in a key
-(`sorted(args)`, `args.keys()`, a comprehension over the keys), also in an own object, are reported in every comparison,
-set, dict or count. Names of tools alone are reported only where two rounds are compared for equality, and the outcome
-does something, where names are counted among the last ones, or where a call is refused with words since one of its
-name has been run; a count per tool, a set of tools that were used, and headings by tool are silent. Where the arguments
-are compared elsewhere in the same function, or something is put into the entry of a call that is made in another file,
-the rule is silent.
+(`sorted(args)`, `args.keys()`, a comprehension over the keys, or that takes no more than the types of the values), also
+in an own object, are reported in every comparison, set, dict or count. Names of tools alone are reported only where two
+rounds are compared for equality, and the outcome does something, where names are counted among the last ones, or where
+a call is refused with words since one of its name has been run; a count per tool, a set of tools that were used, and
+headings by tool are silent. Where the arguments are compared elsewhere in the same function, or something is put into
+the entry of a call that is made in another file, the rule is silent.
 
 ## Known problems
 A run that must not use one tool twice in a row on purpose looks the same; write a comment and `# noqa: AGL404`.

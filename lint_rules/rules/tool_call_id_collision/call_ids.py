@@ -173,7 +173,7 @@ def _by_position(
 ) -> SharedId | None:
     """An id that is a position in the calls of one reply: of those that are gone through, or that are there so far.
 
-    Whatever a call is made of, its position is no other than that of a call of the next reply.
+    Whatever a call is made of, its position is no other than that of a call of the next reply; if results say it.
     """
     texts = [_unwrapped(value), *(part for part in _ways(anatomy, value) if isinstance(part, cst.FormattedString))]
     parts = (_only_part(part, _name(items)) for part in texts)
@@ -181,7 +181,7 @@ def _by_position(
     if not positions:
         return None
     slots = {anatomy.facts.slots.of(only) for only in positions if isinstance(only, cst.Name)}
-    is_call = items.get("id") is value and anatomy.facts.is_kind(made, Kind.CALL)
+    is_call = items.get("id") is value and anatomy.facts.is_kind(made, Kind.CALL) and _pairs_results(anatomy, value)
     for loop in anatomy.module.nodes_of(cst.For, cst.CompFor) if slots else ():
         position = position_in(loop)
         if position is None or anatomy.facts.slots.of(position) not in slots or not isinstance(loop.iter, cst.Call):
@@ -211,6 +211,21 @@ def _is_never_missing(
     given = (facts.slots.of(part) for part, *_ in facts.given_apart(slot)) if slot is not None else ()
     entries = [value for each in (slot, *given) if each is not None for value in facts.appended(each)]
     return bool(entries) and all("id" in ex.dict_items(value) for value in entries)
+
+
+def _pairs_results(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a result says an id of the same words, or one that is read of a call where such calls are made."""
+    same, maker = ex.source(value, 200), anatomy.module.scope_of[value].function
+    stored = (each.message for function in anatomy.module.functions for each in anatomy.transcript.stored(function))
+    answers = [
+        said for message in stored if message is not None for said in message.answers if said in anatomy.module.parent
+    ]
+    for said in (*answers, *(items[key] for _, items in anatomy.made for key in _RESULT_IDS & items.keys())):
+        pair, reader = ex.member(said), anatomy.module.scope_of[said].function
+        is_read = pair is not None and pair[1] in IDS and anatomy.facts.is_kind(pair[0], Kind.CALL)
+        if ex.source(said, 200) == same or (is_read and maker in {reader, *anatomy.calls.reachable(reader)}):
+            return True
+    return False
 
 
 def _is_count_of_its_list(anatomy: Anatomy, node: cst.BaseExpression, made: cst.CSTNode) -> bool:

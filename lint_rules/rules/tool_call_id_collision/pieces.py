@@ -12,6 +12,7 @@ from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.tool_call_id_collision.call_ids import is_some_name, position_in
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -124,41 +125,27 @@ def _bound_in(loop: cst.For, besides: cst.CSTNode) -> Iterator[cst.BaseExpressio
 
 
 def names_put_together(anatomy: Anatomy) -> Iterator[tuple[cst.AugAssign, cst.AugAssign]]:
-    """`call["name"] += piece.function.name`, beside `call["arguments"] += ...`: both.
-
-    Only where the id is assigned with each piece that has one: a piece that brings the id again brings the name again.
-    """
+    """`call["name"] += piece.function.name`, beside `call["arguments"] += ...`: both."""
     pieces: dict[tuple[Scope, str], cst.AugAssign] = {}
     added = [n for n in anatomy.module.nodes_of(cst.AugAssign) if isinstance(n.operator, cst.AddAssign)]
     for node in added:
         if "arguments" in _members(node.value):
-            pieces[_entry(anatomy, node, node.target)] = node
+            pieces[_entry(anatomy, node)] = node
     for node in added:
-        beside = pieces.get(_entry(anatomy, node, node.target)) if _is_name_of_piece(anatomy, node.value) else None
-        if beside is not None and _id_comes_again(anatomy, node) and not _tested(anatomy, node):
+        beside = pieces.get(_entry(anatomy, node)) if _is_name_of_piece(anatomy, node.value) else None
+        if beside is not None and not _tested(anatomy, node):
             yield node, beside
 
 
-def _entry(anatomy: Anatomy, node: cst.CSTNode, field: cst.BaseExpression) -> tuple[Scope, str]:
-    """What a field is one of, as it is written in a function: the call, not the `function` in it."""
-    call = ex.member(field)
-    while call is not None and (above := ex.member(call[0])) is not None and above[1] in {"function", "function_call"}:
-        call = above
-    return anatomy.module.scope_of[node].function, ex.source(call[0], 200) if call is not None else ""
+def _entry(anatomy: Anatomy, node: cst.AugAssign) -> tuple[Scope, str]:
+    """What the field that grows is one of, as it is written in a function."""
+    pair = ex.member(node.target)
+    return anatomy.module.scope_of[node].function, ex.source(pair[0], 200) if pair is not None else ""
 
 
 def _members(value: cst.BaseExpression) -> set[str | int]:
     """The names of the fields that a value may be: `arguments` of `piece.function.arguments or ""`."""
     return {pair[1] for part in ex.alternatives(value) if (pair := ex.member(part)) is not None}
-
-
-def _id_comes_again(anatomy: Anatomy, node: cst.AugAssign) -> bool:
-    """Whether `call["id"] = piece.id` stands in the same function, for a call that may have its id already."""
-    function, entry = _entry(anatomy, node, node.target)
-    return any(
-        "id" in _members(other.value) and _entry(anatomy, other, other.targets[0].target) == (function, entry)
-        for other in function.nodes_of(cst.Assign)
-    )
 
 
 def _is_name_of_piece(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
@@ -169,14 +156,8 @@ def _is_name_of_piece(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 def _tested(anatomy: Anatomy, node: cst.AugAssign) -> bool:
     """Whether the name is looked at before more is added to it."""
     target = ex.source(node.target, 200)
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, (cst.FunctionDef, cst.For, cst.While)):
-            return False
-        if isinstance(outer, cst.If):
-            parts = (n for n in walk(outer.test) if isinstance(n, (cst.Attribute, cst.Subscript, cst.Call, cst.Name)))
-            if any(ex.source(part, 200) == target for part in parts):
-                return True
-    return False
+    tests = (tested.test for tested, _ in passed(anatomy.module, node, anatomy.module.loop_around(node)))
+    return any(isinstance(n, cst.BaseExpression) and ex.source(n, 200) == target for test in tests for n in walk(test))
 
 
 def one_dict_many_times(anatomy: Anatomy) -> Iterator[tuple[cst.BinaryOperation, cst.CSTNode]]:
