@@ -251,11 +251,8 @@ def _tested_beside(
     anatomy: Anatomy, node: cst.Subscript, at: cst.BinaryOperation, function: Scope
 ) -> cst.CSTNode | None:
     """The element i whose role a walk tests, where it takes element i±k."""
-    if (
-        not isinstance(at.left, cst.Name)
-        or not ex.integer(at.right)
-        or not isinstance(at.operator, (cst.Add, cst.Subtract))
-    ):
+    moves = isinstance(at.operator, (cst.Add, cst.Subtract)) and ex.integer(at.right)
+    if not isinstance(at.left, cst.Name) or not moves:
         return None
     uses = _uses(anatomy, node, function)
     returned = isinstance(anatomy.module.parent.get(node), cst.Return)

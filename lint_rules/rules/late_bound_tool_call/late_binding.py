@@ -193,17 +193,11 @@ class _Escape:
         for use in self._function.nodes:
             if isinstance(use, cst.Name) and use.value in names and self._module.inside(use, self._loop):
                 above = self._module.parent[use]
-                if isinstance(above, cst.Await) or (
-                    isinstance(above, cst.Attribute) and above.attr.value in _WAITERS and self._is_called(above)
-                ):
+                if isinstance(above, cst.Attribute) and above.attr.value in _WAITERS:
                     return True
                 if any(isinstance(outer, cst.Await) for outer in self._expression_around(use)):
                     return True
         return False
-
-    def _is_called(self, node: cst.Attribute) -> bool:
-        parent = self._module.parent[node]
-        return isinstance(parent, cst.Call) and parent.func is node
 
     def _expression_around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         for outer in self._module.ancestors(node):

@@ -65,11 +65,8 @@ class Sizes:
         return next((zero for zero in zeros if zero is not None), None)
 
     def _either(self, size: cst.IfExp, at: cst.CSTNode, function: Scope, depth: int) -> Zero | None:
-        for part in (size.body, size.orelse):
-            found = self.zero(part, at, function, depth + 1)
-            if found is not None and ex.source(part) not in ex.source(size.test, 200):
-                return found
-        return None
+        parts = (part for part in (size.body, size.orelse) if ex.source(part) not in ex.source(size.test, 200))
+        return next((zero for part in parts if (zero := self.zero(part, at, function, depth + 1)) is not None), None)
 
     def _worked_out(self, size: cst.BinaryOperation, at: cst.CSTNode, function: Scope, depth: int) -> Zero | None:
         """`a - b`, `a // b`; `a * b` where one of them may be zero; not `a + 1`."""

@@ -138,13 +138,8 @@ class GuardStates:
         """`self.same += 1`, set back to 0 when a round is not like the last, and compared with a limit."""
         for node in self.module.nodes_of(cst.AugAssign):
             slot = self.facts.slots.of(node.target)
-            if (
-                slot is None
-                or not _outlives(slot)
-                or not isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign))
-            ):
-                continue
-            if ex.integer(node.value) != 1 or not self._in_rounds(node, loop, region):
+            by_one = isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign)) and ex.integer(node.value) == 1
+            if slot is None or not _outlives(slot) or not by_one or not self._in_rounds(node, loop, region):
                 continue
             test = self._compared(slot, loop, region)
             if test is None or not (self._is_set_back(node, slot) or self._bounds_turn(test, slot, loop, region)):
