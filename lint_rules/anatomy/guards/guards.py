@@ -175,13 +175,9 @@ class Guards:
         yield Guard(node, function, how, denies, key, kept, key_node, kept_node, slots)
 
     def _are_two(self, node: cst.BaseExpression) -> bool:
-        """`len(set(xs[-2:]))`, also of a queue that keeps no more than two: the last two are compared."""
-        whole = _whole(node)
-        if whole is None:
-            return False
+        """`len(set(xs[-2:]))`: the last two are compared."""
         lower = next((cut.lower for part in walk(node) if (cut := ex.slice_of(part)) and cut.upper is None), None)
-        made = [value for value in self.facts.values_of(whole) if isinstance(value, cst.Call)]
-        return ex.integer(lower) == -2 or any(ex.integer(ex.argument(value, "maxlen")) == 2 for value in made)
+        return _whole(node) is not None and ex.integer(lower) == -2
 
     def counted(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
         """`(key, container)` of `xs.count(key)`, `counts[key]`, `counts.get(key, 0)`; what is counted whole, twice."""

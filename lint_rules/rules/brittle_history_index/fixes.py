@@ -25,7 +25,7 @@ _BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.F
 def repair(anatomy: Anatomy, node: cst.Subscript) -> Fix | None:
     """Search for the message; `node` is `history[-2]`, or with its length."""
     assigned = anatomy.module.parent.get(node)
-    if not isinstance(assigned, cst.Assign) or len(assigned.targets) != 1 or _hidden(anatomy, node):
+    if not isinstance(assigned, cst.Assign) or len(assigned.targets) != 1:
         return None
     name = assigned.targets[0].target
     if not isinstance(name, cst.Name) or not _is_before_append(anatomy, node):
@@ -41,12 +41,6 @@ def repair(anatomy: Anatomy, node: cst.Subscript) -> Fix | None:
     )
 
 
-def _hidden(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    """Whether `next` or `reversed` are something else here."""
-    module = anatomy.module
-    return any(module.scope_binding(module.scope_of[node], name) is not None for name in ("next", "reversed"))
-
-
 # -- the place ----------------------------------------------------------------------------------------------------
 
 
@@ -58,7 +52,7 @@ def _is_before_append(anatomy: Anatomy, node: cst.Subscript) -> bool:
     loop = anatomy.round_at.get(around) if around is not None else None
     if loop is None or loop.function is not function or slot is None or slot[0] != "var" or slot[1] is not function:
         return False
-    if module.statement(loop.asks) is here or _stores_reply(anatomy, loop):
+    if module.statement(loop.asks) is here:
         return False
     stored_after = any(
         place.slot == slot and place.kind == "append" and place.calls is not None
@@ -69,17 +63,6 @@ def _is_before_append(anatomy: Anatomy, node: cst.Subscript) -> bool:
     requests, goals = flow.enclosing(loop.asks, module.parent), flow.enclosing(node, module.parent)
     asked = bool(goals) and all(any(flow.dominates(request, goal) for request in requests) for goal in goals)
     return stored_after and asked and _is_still(anatomy, loop, here, slot)
-
-
-def _stores_reply(anatomy: Anatomy, loop: RoundLoop) -> bool:
-    """Whether a function of this file that asks may store the reply itself."""
-    callee = anatomy.facts.slots.callee(loop.asks)
-    reached = anatomy.calls.reachable(callee) if callee is not None else ()
-    return any(
-        place.kind in GROWING and place.role not in {"user", "system", "tool"}
-        for function in reached
-        for place in anatomy.transcript.stored(function)
-    )
 
 
 def _is_still(anatomy: Anatomy, loop: RoundLoop, here: cst.CSTNode, slot: Slot) -> bool:

@@ -54,8 +54,8 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 Both sides of a comparison must come from element 0 of a list of tool calls, or of own records with one for each call:
-of two lists, or of one list and of a value that an earlier round left behind; `calls[:1]`, unpacking, and a loop that
-ends after its first turn take it, too. Values that are counted (`len(set(recent)) == 1`, `counts[key] > 3`) are
+of two lists, or of one list and of a value that an earlier round left behind; `calls[:1]` and unpacking take it, too.
+Values that are counted (`len(set(recent)) == 1`, `counts[key] > 3`) are
 compared with each other. Variables, parameters, containers, helper functions, own objects, tuples and f-strings are
 followed. A prefix is compared by `zip` or `map` in `all` or `any`, or by a loop that ends with the first unlike pair.
 Where the number of calls is known to be one, or one side names all calls, the rule is silent; where the lists hold what

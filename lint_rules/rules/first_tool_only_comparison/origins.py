@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.picks import calls_of, ends_after_one, slice_of_one
+from lint_rules.anatomy.calls.picks import slice_of_one
 from lint_rules.anatomy.guards.call_parts import Comprehension, elements
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -29,14 +27,6 @@ class Firsts:
         self._anatomy = anatomy
         self.facts = anatomy.facts
         self.places = anatomy.guards.signatures
-
-    @cached_property
-    def left(self) -> dict[Slot, cst.BaseExpression]:
-        """The variables of loops over calls that never come to a second one, and what they go through."""
-        module = self.facts.module
-        loops = [loop for loop in module.nodes_of(cst.For) if self.is_list(loop.iter)]
-        ended = [loop for loop in loops if ends_after_one(self._anatomy, loop, module.scope_of[loop].function)]
-        return {slot: loop.iter for loop in ended for slot in calls_of(self._anatomy, loop)}
 
     @once(circular=False)
     def has(self, node: cst.BaseExpression) -> bool:
@@ -144,9 +134,7 @@ class Origin:
             if not values:
                 for value in self._facts.given(slot):
                     self._trace(value, depth + 1, stored)
-                if slot in self._firsts.left:
-                    self._found(self._firsts.left[slot])
-                elif slot in self._firsts.places.loops:
+                if slot in self._firsts.places.loops:
                     self._trace(self._firsts.places.loops[slot], depth + 1, True)
             if not stored and self._firsts.filled(slot):
                 self.whole = True

@@ -151,8 +151,6 @@ class _Escape:
             return parent
         if isinstance(parent, cst.Assign):
             target = parent.targets[0].target
-            if isinstance(target, cst.Name):
-                return self._kept_under(target.value, parent)
             return parent if isinstance(target, (cst.Subscript, cst.Attribute)) else None
         return None
 
@@ -166,16 +164,6 @@ class _Escape:
             return None if self._is_waited_for(call) else call
         if name in _WRAPPERS or coroutine or name[:1].isupper():  # an object that has it
             return self._value(call, coroutine=coroutine)
-        return None
-
-    def _kept_under(self, name: str, made: cst.CSTNode) -> cst.CSTNode | None:
-        """A name for the closure: what becomes of that."""
-        for use in self._function.nodes:
-            if isinstance(use, cst.Name) and use.value == name and self._module.inside(use, self._loop):
-                if self._module.before(made, use) and not isinstance(self._module.parent[use], cst.AssignTarget):
-                    runs = self._value(use, coroutine=True)
-                    if runs is not None:
-                        return runs
         return None
 
     def _is_waited_for(self, call: cst.Call) -> bool:

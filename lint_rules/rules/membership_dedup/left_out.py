@@ -235,10 +235,8 @@ def _messages_are_values(anatomy: Anatomy) -> bool:
 
 
 def _has_identity(node: cst.BaseExpression) -> bool:
-    keys = set(ex.dict_items(node))
-    if isinstance(node, cst.Call):
-        keys |= {arg.keyword.value for arg in node.args if arg.keyword is not None}
-    return any(map(_tells_apart, keys))
+    named = ex.keywords(node) if isinstance(node, cst.Call) else {}
+    return any(map(_tells_apart, [*ex.dict_items(node), *named]))
 
 
 def _tells_apart(key: str) -> bool:

@@ -99,10 +99,7 @@ _HELP = "keep it in a local of the function that runs the turn, or set it back b
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in GuardStates(anatomy).all():
-        notes = [Note(found.test, "it decides here")]
-        if found.made is not None:
-            notes.insert(0, Note(found.made, "it is made here, once"))
-        notes.append(Note(found.loop.asks, "in the rounds that ask the model here"))
+        notes = [Note(found.test, "it decides here"), Note(found.loop.asks, "in the rounds that ask the model here")]
         yield Draft(found.node, _message(found), _HELP, beside(found.node, notes), "medium")
 
 

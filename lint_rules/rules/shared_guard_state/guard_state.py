@@ -27,14 +27,13 @@ _WITH_VALUES = ARGUMENTS | {Part.WHOLE}
 
 @record
 class GuardState:
-    """`node` changes `slot` in the rounds of `loop`, `test` decides by it, `made` (if seen) is where it begins."""
+    """`node` changes `slot` in the rounds of `loop`, `test` decides by it."""
 
     how: Literal["counter", "signature", "seen"]
     node: cst.CSTNode
     slot: Slot
     test: cst.CSTNode
     loop: RoundLoop
-    made: cst.CSTNode | None
 
 
 class GuardStates:
@@ -146,7 +145,7 @@ class GuardStates:
                 if test is None or not self._counts_failures(node, test, slot, loop, region):
                     continue
             if not self._begun_anew(slot, loop, region):
-                yield GuardState("counter", node, slot, test, loop, self._made(slot))
+                yield GuardState("counter", node, slot, test, loop)
 
     def _compared(self, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
         for node in self.module.nodes_of(cst.Comparison):
@@ -207,7 +206,7 @@ class GuardStates:
                 change = self._kept(guard, slot, loop, region) if _outlives(slot) else None
                 if change is not None and not self._begun_anew(slot, loop, region):
                     how: Literal["signature", "seen"] = "signature" if guard.how == "equal" else "seen"
-                    yield GuardState(how, change, slot, guard.node, loop, self._made(slot))
+                    yield GuardState(how, change, slot, guard.node, loop)
 
     def _kept(self, guard: Guard, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
         """Where the rounds store a signature: an assignment, `seen.add(key)`, `counts[key] += 1`, `seen[key] = True`.
@@ -283,15 +282,6 @@ class GuardStates:
             return False
         writes = self.anatomy.writes.by_function[function]
         return any(write.slot == history and write.kind in {"cut", "rebind", "replace"} for write in writes)
-
-    def _made(self, slot: Slot) -> cst.CSTNode | None:
-        """Where the state, or the object that holds it, is made."""
-        for wanted in _prefixes(slot):
-            for node in self._assigned(wanted):
-                where = self.module.scope_of[node].function
-                if where.name in SETUPS or where.kind in {"class", "module"}:
-                    return node
-        return None
 
 
 def _is_mixed_or_raises(end: cst.If) -> bool:

@@ -134,10 +134,10 @@ def _keeps_the_last(anatomy: Anatomy, guard: Guard) -> bool:
         return False
     of, module = anatomy.facts.slots.of, anatomy.module
     made = [guard.node, *(value for slot in guard.slots for value in anatomy.facts.assigned(slot))]
-    cut = any(ex.slice_of(part) is not None for value in made for part in walk(value))
-    bounded = any(isinstance(value, cst.Call) and ex.argument(value, "maxlen") is not None for value in made)
+    parts = [part for value in made for part in walk(value)]
+    cut = any(ex.slice_of(p) or (isinstance(p, cst.Call) and ex.argument(p, "maxlen")) for p in parts)
     dropped = (c for c in module.nodes_of(cst.Call) if ex.called_name(c) in {"pop", "popleft"} and len(c.args) < 2)
-    return cut or bounded or any(of(ex.receiver(call)) in guard.slots for call in dropped)
+    return cut or any(of(ex.receiver(call)) in guard.slots for call in dropped)
 
 
 def _refuses(anatomy: Anatomy, guard: Guard) -> bool:

@@ -381,10 +381,6 @@ def _stores_result(anatomy: Anatomy, node: cst.CSTNode, entries: set[Slot | None
     if isinstance(node, cst.Assign):
         pair = ex.member(node.targets[0].target)
         return pair is not None and pair[1] in _RESULTS and of(pair[0]) in entries - {None}
-    if isinstance(node, cst.Call) and ex.called_name(node) == "update" and len(node.args) == 1:
-        base = ex.receiver(node)
-        items = ex.dict_items(node.args[0].value)
-        return base is not None and of(base) in entries - {None} and bool(items.keys() & _RESULTS)
     return False
 
 
