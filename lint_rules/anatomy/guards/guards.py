@@ -211,10 +211,7 @@ class Guards:
     def _is_carried(
         self, slot: Slot, node: cst.CSTNode, function: Scope, inside: frozenset[Scope] = frozenset()
     ) -> bool:
-        """Whether a variable still holds a value of an earlier round: it is set (or grown) after the comparison.
-
-        After the call of a helper that compares, too, `inside` of others.
-        """
+        """Whether a variable still holds a value of an earlier round: it is set (or grown) after what compares."""
         if slot[0] != "var":
             return slot[0] == "attr" or (slot[0] in {"member", "item"} and self._is_carried(slot[1], node, function))
         if slot[1] is function:

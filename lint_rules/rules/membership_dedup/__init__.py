@@ -37,12 +37,11 @@ A condition asks whether a message, or its text, is missing in a message history
 also part by part (`any(m.role == role and m.content == text for m in history)`) or by a count, and appends that message
 to it, or leaves where it is there. Or it asks whether a key made of nothing but role, name and content of a message
 (what stands alone beside a role in the messages that the file makes), or of what a message is then made of, has been
-seen, and appends the message; of a key that is made in several ways, those count that come to the question. Or messages
-are kept but for those that are equal to one of others (`[m for m in new if m not in history]`), also by such keys, or
-go through what keeps one of equals (`dict.fromkeys`, a dict by such keys). Messages are compared by what they say where
-the file makes them as dicts without an id, or as records (a dataclass, say) with no other field than who speaks and
-what is said. System messages, tool results, keys with an id or a time, and comparisons with the last message only are
-silent.
+seen, and appends the message. Or messages are kept but for those that are equal to one of others
+(`[m for m in new if m not in history]`), also by such keys, or go through what keeps one of equals (`dict.fromkeys`, a
+dict by such keys). Messages are compared by what they say where the file makes them as dicts without an id, or as
+records with no other field than who speaks and what is said. System messages, tool results, keys with an id or a time,
+and comparisons with the last message only are silent.
 
 ## Known problems
 Message objects that carry an id of their own, unseen here, are told apart by it.

@@ -53,8 +53,8 @@ list of one. What stands in for a missing id is not reported where the function 
 sends them as JSON text sends ids, too), nor where the file gives all calls ids. Positions and names of streamed pieces
 are reported when they are used as a key and the piece's own `index` is never read; and arguments that are added to one
 place for all calls of a stream, which nothing in its loop begins anew. Names put together with `+=` are reported beside
-arguments that are put together so, whatever the fields are called: a server that sends the id with every piece sends
-the name with it. `[{}] * n` is reported where its entries become calls. A result that is written to the last call of a
+arguments that are put together so, where the id is assigned again: a server that sends it with every piece sends the
+name, too. `[{}] * n` is reported where its entries become calls. A result that is written to the last call of a
 list, by a function that did not put it there, is written to the wrong one when calls run side by side. An API that
 pairs by name (Gemini) finds no call for a result whose name is the id that its message says: it is reported where the
 file puts calls into that form by their names, and calls have ids of their own there. Results that a loop over the calls

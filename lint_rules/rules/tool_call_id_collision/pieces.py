@@ -116,12 +116,10 @@ def _stream_around(anatomy: Anatomy, identity: Identity, node: cst.CSTNode) -> c
 
 
 def _bound_in(loop: cst.For, besides: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """What a loop assigns, or empties, `besides` one statement."""
+    """What a loop assigns, `besides` one statement."""
     for node in walk(loop.body):
         if isinstance(node, (cst.Assign, cst.AnnAssign)) and node is not besides:
             yield from ex.targets(node)
-        elif isinstance(node, cst.Call) and ex.called_name(node) == "clear" and (base := ex.receiver(node)) is not None:
-            yield base
 
 
 def names_put_together(anatomy: Anatomy) -> Iterator[tuple[cst.AugAssign, cst.AugAssign]]:
@@ -130,16 +128,19 @@ def names_put_together(anatomy: Anatomy) -> Iterator[tuple[cst.AugAssign, cst.Au
     added = [n for n in anatomy.module.nodes_of(cst.AugAssign) if isinstance(n.operator, cst.AddAssign)]
     for node in added:
         if "arguments" in _members(node.value):
-            pieces[_entry(anatomy, node)] = node
+            pieces[_entry(anatomy, node, node.target)] = node
+    assigned = (node for node in anatomy.module.nodes_of(cst.Assign) if "id" in _members(node.value))
+    again = {_entry(anatomy, node, node.targets[0].target) for node in assigned}  # what brings the id brings the name
     for node in added:
-        beside = pieces.get(_entry(anatomy, node)) if _is_name_of_piece(anatomy, node.value) else None
-        if beside is not None and not _tested(anatomy, node):
+        beside = pieces.get(_entry(anatomy, node, node.target)) if _is_name_of_piece(anatomy, node.value) else None
+        if beside is not None and _entry(anatomy, node, node.target) in again and not _tested(anatomy, node):
             yield node, beside
 
 
-def _entry(anatomy: Anatomy, node: cst.AugAssign) -> tuple[Scope, str]:
-    """What the field that grows is one of, as it is written in a function."""
-    pair = ex.member(node.target)
+def _entry(anatomy: Anatomy, node: cst.CSTNode, field: cst.BaseExpression) -> tuple[Scope, str]:
+    """The call that a field is part of, as it is written in a function."""
+    while (pair := ex.member(field)) is not None and (above := ex.member(pair[0])) and above[1] == "function":
+        field = pair[0]
     return anatomy.module.scope_of[node].function, ex.source(pair[0], 200) if pair is not None else ""
 
 
