@@ -17,7 +17,6 @@ from lint_rules.syntax.walk import nodes_below, walk
 from lint_rules.syntax.word import SAYING, meaning
 
 _ONCE = frozenset({"fromkeys", "set", "frozenset", "unique_everseen"})
-"""Functions that keep one of equal values."""
 _SAYS = ("content", "text", "parts")
 _TELLS_NOTHING_ELSE = frozenset({"role", "content", "name", "text", "type", "parts"})
 
