@@ -369,9 +369,10 @@ class Needs(Surroundings):
         return self.asks and (offered or "bind_tools" in self.called or self.calls)
 
     def picks_messages(self) -> bool:
-        """`history[-2]`, `history[i - 1]`, `history[i]` with an i that was worked out."""
+        """`history[-2]`, `history[i - 1]`, `zip(history, history[1:])`; `history[i]` with an i that was worked out."""
         places = {type(node.slice) for node in self.nodes[ast.Subscript]}
-        if {ast.UnaryOp, ast.BinOp} & places and self.mentions({"tool_calls", "role"}):
+        pairs = self.has(ast.Starred) or "pairwise" in self.called
+        if (pairs or {ast.UnaryOp, ast.BinOp, ast.Slice} & places) and self.mentions({"tool_calls", "role"}):
             return True
         return ast.Name in places and self.has(ast.BinOp) and "len" in self.called
 
@@ -546,8 +547,11 @@ class Needs(Surroundings):
         return not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
 
     def tests_membership(self) -> bool:
-        """`if m not in history`, `[m for m in history if m not in old]`."""
-        picked = (test for node in self.nodes[ast.ListComp] for over in node.generators for test in over.ifs)
+        """`if m not in history`, `[m for m in history if m not in old]`; or what holds a key once."""
+        if self.nodes[ast.DictComp] or not self.called.isdisjoint({"count", "fromkeys", "set", "unique_everseen"}):
+            return True
+        picking = (*self.nodes[ast.ListComp], *self.nodes[ast.GeneratorExp])
+        picked = (test for node in picking for over in node.generators for test in over.ifs)
         return any(map(forms.asks_for_member, (*(node.test for node in self.nodes[ast.If]), *picked)))
 
     def signals(self) -> bool:

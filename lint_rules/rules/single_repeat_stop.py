@@ -52,11 +52,11 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 The key of one round, made of tool calls, is compared for equality with one that is carried on from the round before or
-read from the history, or looked for among those of all rounds before; the branch for a repeat ends with `break`,
-`return` or `raise`, and that leaves the loop of rounds. Helpers of the same file that return the comparison, also by
-`return True` and `return False`, or that raise, are followed, and counts of repeats of which the first is enough
-(`repeats >= 1`). A count that asks for more, a window of several rounds, and a repeat that is answered (`continue`,
-another result, a note to the model) are silent.
+read from the history, or looked for among those of all rounds before, or the last two are one (`len(set(keys[-2:]))`);
+the branch for a repeat ends with `break`, `return` or `raise`, and that leaves the loop of rounds. Helpers of the same
+file that return the comparison, also by `return True` and `return False`, or that raise, are followed, and counts of
+repeats of which the first is enough (`repeats >= 1`). A count that asks for more, a window of several rounds, and a
+repeat that is answered (`continue`, another result, a note to the model) are silent.
 
 ## Known problems
 A tool that must never be called twice may be a reason to stop; say so with `# noqa: AGL305`.

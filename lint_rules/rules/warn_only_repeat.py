@@ -55,11 +55,11 @@ def run(client, messages, tools, execute, log):
 
 ## How it decides
 A comparison of what the model asks for with what it asked for before decides an `if`, directly, through a variable or
-through a helper of the file. Its branch for a repeat holds nothing but logging, printing, also by a function of the
-file that does nothing else, and counts that are only logged, or tested for it; the other branch does nothing but
-remember the call. It is reported at the comparison, or, where that stands in a helper, at the test that asks for it.
-Where another guard over the same calls does something, the log is a first step, and the rule is silent. Signals that
-are sent elsewhere (events, metrics by a call that is no log) are taken for an action.
+through a helper of the file. Its branch for a repeat holds nothing but logging, printing and metrics, also by a
+function of the file that does nothing else, and counts that are only logged, or tested for it; the other branch does
+nothing but remember the call. It is reported at the comparison, or, where that stands in a helper, at the test that
+asks for it. Where another guard over the same calls does something, the log is a first step, and the rule is silent.
+Signals that are sent elsewhere (events) are taken for an action.
 
 ## Known problems
 A guard that hands its answer to another file is taken for one that does something.
@@ -101,6 +101,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if not outcomes.works_in_rounds(anatomy, guard.function):
             continue
         found = outcomes.branches(anatomy, guard)
+        if not found and guard.how == "equal" and _is_for_logs(anatomy, guard.node):
+            yield _draft(guard, guard.node, None, [])
         silent = [branch for branch in found if _is_silent(anatomy, branch, guard)]
         if not found or len(silent) != len(found) or silent[0].test in told:
             continue
@@ -108,13 +110,19 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             continue
         told.update(branch.test for branch in found)
         shown, lines = _shown(anatomy, silent[0].body), [silent[0].function.node, guard.node, silent[0].test]
-        notes = (Note(shown, "all that happens"),) if shown is not None else ()
-        message = (
-            f"`{ex.source(guard.node, 50)}` finds that the model repeats itself, and only a log learns of it: the model"
-            " goes on in circles"
-        )
+        sites = anatomy.calls.sites[guard.function]
+        dropped = [Note(site.node, "the answer is dropped") for site in sites if anatomy.module.is_statement(site.node)]
         is_here = lines == sorted(lines, key=anatomy.line)  # not in a helper
-        yield Draft(guard.node if is_here else silent[0].test.test, message, _HELP, notes)
+        yield _draft(guard, guard.node if is_here else silent[0].test.test, shown, dropped)
+
+
+def _draft(guard: Guard, node: cst.BaseExpression, shown: cst.Call | None, dropped: list[Note]) -> Draft:
+    notes = (*((Note(shown, "all that happens"),) if shown is not None else ()), *dropped)
+    message = (
+        f"`{ex.source(guard.node, 50)}` finds that the model repeats itself, and only a log learns of it: the model"
+        " goes on in circles"
+    )
+    return Draft(node, message, _HELP, notes)
 
 
 def _acts(anatomy: Anatomy, other: Guard, guard: Guard) -> bool:
@@ -166,7 +174,7 @@ def _uses(anatomy: Anatomy, value: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     if isinstance(bound, cst.Return) and bound.value is value:
         sites = anatomy.calls.sites[anatomy.module.scope_of[value].function]
         return tuple(use for site in sites for use in _uses(anatomy, site.node))
-    if isinstance(bound, cst.Assign) and ex.inner(bound.value) is value and isinstance(value, cst.Call):
+    if isinstance(bound, cst.Assign) and ex.inner(bound.value) is value:
         slot = anatomy.facts.slots.of_name(target := ex.targets(bound)[0])
         return tuple(name for name in anatomy.facts.names.get(slot or (), ()) if name is not target)
     return (value,)
@@ -180,20 +188,13 @@ def _decided(anatomy: Anatomy, name: cst.CSTNode) -> cst.If | None:
 
 def _only_remembers(anatomy: Anatomy, body: cst.CSTNode, guard: Guard) -> bool:
     """Whether statements show something, remember the call, or count what nobody asks for but to show it."""
-    slots = anatomy.facts.slots
-    for node in walk_scope(body):
-        if isinstance(node, cst.Call):
-            base = ex.receiver(node)
-            keeps = base is not None and ex.called_name(node) in _REMEMBERS and slots.of(base) in guard.slots
-            if not keeps and not outcomes.shows(anatomy, node) and not outcomes.is_shown(anatomy, node):
-                return False
-        elif isinstance(node, _BINDS):
-            targets = ex.targets(node)
-            if not all(_harmless(anatomy, slots.of(_root(target)), guard) for target in targets):
-                return False
-        elif isinstance(node, (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)):
-            return False
-    return True
+    of = anatomy.facts.slots.of
+
+    def keeps(call: cst.Call) -> bool:
+        remembers = ex.called_name(call) in _REMEMBERS and of(ex.receiver(call)) in guard.slots
+        return remembers or outcomes.shows(anatomy, call) or outcomes.is_shown(anatomy, call)
+
+    return outcomes.only_does(body, keeps, lambda place: _harmless(anatomy, of(_root(place)), guard))
 
 
 def _root(target: cst.BaseExpression) -> cst.BaseExpression:

@@ -370,15 +370,16 @@ def _iterated(
 ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
     if type(iterable) is cst.Call:
         name, base = called_name(iterable), receiver(iterable)
-        if name == "zip" and type(target) is cst.Tuple and target.elements:
-            for element, arg in zip(target.elements, iterable.args, strict=False):
-                yield from _iterated(inner(arg.value), element.value)
+        if name in {"zip", "pairwise"} and type(target) is cst.Tuple and target.elements:
+            lists = positional(iterable) if name == "zip" else positional(iterable)[:1] * len(target.elements)
+            for element, listed in zip(target.elements, lists, strict=False):
+                yield from _iterated(inner(listed), element.value)
             return
-        listed = base if name in _VIEWS else next(iter(positional(iterable)), None) if name in _LISTERS else None
-        if listed is not None:
+        viewed = base if name in _VIEWS else next(iter(positional(iterable)), None) if name in _LISTERS else None
+        if viewed is not None:
             if name in {"enumerate", "items"} and type(target) is cst.Tuple and len(target.elements) == 2:
                 target = target.elements[1].value
-            yield from _iterated(inner(listed), target)
+            yield from _iterated(inner(viewed), target)
             return
     yield iterable, target
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -20,7 +20,7 @@ ARGUMENT_NAMES = frozenset(
 LISTS = frozenset({"list", "tuple", "sorted", "set", "frozenset"})
 _PUTTERS = frozenset({"add", "append", "appendleft", "insert", "extend", "update", "setdefault"})
 
-_PAIRING = frozenset({"enumerate", "zip", "items"})
+_PAIRING = frozenset({"enumerate", "zip", "items", "pairwise"})
 
 _DEEPEST = 12
 
@@ -36,35 +36,42 @@ class CallPlaces:
     @cached_property
     def puts(self) -> dict[Slot, list[cst.BaseExpression]]:
         """What is put into a container: `xs.add(v)`, `xs.append(v)`, the key of `xs[k] = v` and `xs[k] += 1`."""
+        return self._by_slot((base, key) for base, key, _ in self._put())
+
+    @cached_property
+    def entries(self) -> dict[Slot, list[cst.BaseExpression]]:
+        """What is put under keys of a dict: the value of `xs[k] = v`."""
+        return self._by_slot((base, value) for base, _, value in self._put() if value is not None)
+
+    def _by_slot(
+        self, put: Iterable[tuple[cst.BaseExpression, cst.BaseExpression]]
+    ) -> dict[Slot, list[cst.BaseExpression]]:
         found: dict[Slot, list[cst.BaseExpression]] = {}
-        for base, value in self._put():
+        for base, value in put:
             slot = self.facts.slots.of(base)
             if slot is not None:
                 found.setdefault(slot, []).append(value)
         return found
 
-    def _put(self) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    def _put(self) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression, cst.BaseExpression | None]]:
+        """Each container, what is put there, and the value that this is a key for."""
         for node in self.facts.module.nodes_of(cst.Call, cst.Assign, cst.AugAssign):
-            targets: list[cst.BaseExpression] = []
             if type(node) is cst.Call:
                 base = ex.receiver(node)
                 if base is not None and ex.called_name(node) in _PUTTERS and node.args:
-                    yield base, node.args[0].value
-            elif type(node) is cst.Assign:
-                targets = [target.target for target in node.targets]
-            elif type(node) is cst.AugAssign:
-                targets = [node.target]
-            for target in targets:
-                at = ex.index(target)
-                if type(target) is cst.Subscript and at is not None:
-                    yield target.value, at
+                    yield base, node.args[0].value, None
+            elif isinstance(node, (cst.Assign, cst.AugAssign)):
+                for target in ex.targets(node):
+                    at = ex.index(target)
+                    if isinstance(target, cst.Subscript) and at is not None:
+                        yield target.value, at, node.value if isinstance(node, cst.Assign) else None
 
     @cached_property
     def loops(self) -> dict[Slot, cst.BaseExpression]:
         """What a loop variable takes its values from: the iterable, `zip` and `enumerate` undone."""
         found: dict[Slot, cst.BaseExpression] = {}
         for node in self.facts.module.nodes_of(cst.For, cst.CompFor):
-            for target, source in _iterated(node.target, node.iter):
+            for source, target in ex.iterated(node):
                 slot = self.facts.slots.of(target)
                 if slot is not None:
                     found.setdefault(slot, source)
@@ -202,22 +209,3 @@ def _pairs(source: cst.BaseExpression) -> bool:
 def _is_dict(annotation: cst.BaseExpression) -> bool:
     named = annotation.value if isinstance(annotation, cst.Subscript) else annotation
     return (ex.dotted(named) or "").rpartition(".")[2] in {"dict", "Dict", "Mapping", "MutableMapping"}
-
-
-def _iterated(
-    target: cst.BaseExpression, source: cst.BaseExpression
-) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
-    """Loop variables with what they run over."""
-    if isinstance(source, cst.Call) and source.args:
-        name = ex.called_name(source)
-        if name == "enumerate" and isinstance(target, cst.Tuple) and len(target.elements) == 2:
-            yield from _iterated(target.elements[1].value, source.args[0].value)
-            return
-        if name == "zip" and isinstance(target, cst.Tuple):
-            for element, arg in zip(target.elements, source.args, strict=False):
-                yield from _iterated(element.value, arg.value)
-            return
-        if name in {"reversed", "sorted", "list", "iter"}:
-            yield from _iterated(target, source.args[0].value)
-            return
-    yield target, source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 
 import libcst as cst
@@ -12,7 +13,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import names_in
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children, walk
 
 
 class Part(Enum):
@@ -38,6 +39,8 @@ OF_CALLS = ARGUMENTS | {Part.NAME, Part.FIELDS, Part.WHOLE}
 _NAMES = frozenset({"name", "tool_name", "function_name", "tool"})
 _IDS = IDS | {"index"}
 _WORDS = frozenset({"content", "reasoning", "reasoning_content", "thinking", "thought", "text"})
+SAYS_NOTHING = frozenset({"len", "bool", "isinstance", "type", "callable", "any", "all"})
+"""Functions that say no more than how a value is: `type(x)`."""
 _CLOCKS = frozenset(
     {
         "time.time", "time.time_ns", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.now",
@@ -148,11 +151,12 @@ class CallParts(CallPlaces):
     # -- names of arguments -----------------------------------------------------------------------------------
 
     def takes_fields(self, node: cst.Call) -> bool:
-        """`args.keys()`, and `sorted(args)`, `list(args)`: the names of the arguments."""
+        """`args.keys()`, and `sorted(args)`, `list(args)`, `",".join(args)`: the names of the arguments."""
         base = ex.receiver(node)
-        if base is not None:
+        joins = ex.called_name(node) == "join" and bool(node.args) and ex.reads_place(node.args[0].value)
+        if base is not None and not joins:
             return ex.called_name(node) == "keys" and self._are_arguments(base)
-        return ex.called_name(node) in LISTS and bool(node.args) and self._only_fields(node.args[0].value)
+        return (joins or ex.called_name(node) in LISTS) and bool(node.args) and self._only_fields(node.args[0].value)
 
     def taken_from_arguments(self, node: Comprehension) -> Part | None:
         """What a comprehension over the arguments of a call takes of them; None for one over anything else."""
@@ -161,7 +165,7 @@ class CallParts(CallPlaces):
         if base is None or not self._are_arguments(base):
             return None
         names = ex.target_names(node.for_in.target)
-        if len(names) == 2 and names[1] not in names_in(*elements(node)):
+        if len(names) == 2 and names[1] not in names_in(*(part for each in elements(node) for part in _said(each))):
             return Part.FIELDS
         if len(names) == 1 and base is source and not any(isinstance(n, cst.Subscript) for n in walk(node)):
             return Part.FIELDS
@@ -197,6 +201,15 @@ class CallParts(CallPlaces):
 def _named(key: str) -> tuple[Part, ...]:
     """Which part of a call stands under a key; not its arguments."""
     return (Part.NAME,) if key in _NAMES else (Part.ID,) if key in _IDS else ()
+
+
+def _said(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The names in an expression whose values are in what it comes to: not `v` of `type(v).__name__`."""
+    if isinstance(node, cst.Call) and ex.receiver(node) is None and ex.called_name(node) in SAYS_NOTHING:
+        return
+    yield from [node] if isinstance(node, cst.Name) else ()
+    for child in children(node):
+        yield from _said(child)
 
 
 def elements(node: Comprehension) -> list[cst.BaseExpression]:

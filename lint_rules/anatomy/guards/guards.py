@@ -31,6 +31,7 @@ class Guard:
     """One comparison of a key with what was kept of earlier rounds.
 
     `how`: with one value (`==`), with all in a container (`in`, `.get(key)`), or by a count (`counts[key] >= 3`).
+    Of the last two of a list (`len(set(xs[-2:])) == 1`) both `key_node` and `kept_node` are the list.
     `denies` says that a true result means "new" (`!=`, `not in`). `kept` is where earlier keys are, `slots` where
     they are carried from round to round; `past` says that they are read from the history.
     """
@@ -89,7 +90,12 @@ class Guards:
         for side, other in ((left, right), (right, left)):
             counted = self.counted(side)
             if counted is not None and not self.signatures.of(other).tells_call:
-                yield from self._guard(node, function, "counted", False, *counted)
+                number, operator = ex.integer(other), target.operator
+                if number is not None and self._are_two(side):  # how many different ones: equal, if it is one
+                    alike = ex.holds(operator, *((1, number) if side is left else (number, 1)))
+                    yield from self._guard(node, function, "equal", not alike, *counted)
+                else:
+                    yield from self._guard(node, function, "counted", False, *counted)
                 return
         if _is_fixed(left) or _is_fixed(right):
             return
@@ -157,7 +163,7 @@ class Guards:
         key = self.signatures.of(key_node, stored=key_node is kept_node)
         if not key.tells_call:
             return
-        kept = self.signatures.of(kept_node, stored=how != "equal")
+        kept = self.signatures.of(kept_node, stored=how != "equal" or kept_node is key_node)
         if not kept.tells_call:
             return
         if how == "equal" and (
@@ -167,6 +173,11 @@ class Guards:
             return  # `clean != raw`: whether something was changed, not whether it came again
         slots = frozenset(slot for slot in kept.slots if self._is_carried(slot, node, function))
         yield Guard(node, function, how, denies, key, kept, key_node, kept_node, slots)
+
+    def _are_two(self, node: cst.BaseExpression) -> bool:
+        """`len(set(xs[-2:]))`: the last two are compared."""
+        lower = next((cut.lower for part in walk(node) if (cut := ex.slice_of(part)) and cut.upper is None), None)
+        return _whole(node) is not None and ex.integer(lower) == -2
 
     def counted(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
         """`(key, container)` of `xs.count(key)`, `counts[key]`, `counts.get(key, 0)`; what is counted whole, twice."""
@@ -197,16 +208,19 @@ class Guards:
         signature = self.signatures.of(value)
         return bool(signature.past) or any(self._is_carried(slot, node, function) for slot in signature.slots)
 
-    def _is_carried(self, slot: Slot, node: cst.CSTNode, function: Scope) -> bool:
-        """Whether a variable still holds a value of an earlier round: it is set (or grown) after the comparison."""
+    def _is_carried(
+        self, slot: Slot, node: cst.CSTNode, function: Scope, inside: frozenset[Scope] = frozenset()
+    ) -> bool:
+        """Whether a variable still holds a value of an earlier round: it is set (or grown) after what compares."""
         if slot[0] != "var":
             return slot[0] == "attr" or (slot[0] in {"member", "item"} and self._is_carried(slot[1], node, function))
         if slot[1] is function:
             return self._is_set_after(slot, node) or (is_parameter(slot) and self._grows_by_turns(slot, function))
         if function.within(slot[1]):
             return True
-        sites = self.graph.sites[function]
-        return any(site.caller is slot[1] and self._is_set_after(slot, site.node) for site in sites)
+        inside |= {function}
+        sites = (site for site in self.graph.sites[function] if site.caller not in inside)
+        return any(self._is_carried(slot, site.node, site.caller, inside) for site in sites)
 
     def _grows_by_turns(self, slot: Slot, function: Scope) -> bool:
         """Whether a function that is called in a loop puts something into what it is handed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
@@ -18,6 +18,9 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _DEEPEST = 3
+_METRICS = frozenset({"prometheus_client", "opentelemetry", "statsd", "datadog", "ddtrace", "sentry_sdk"})
+"""Libraries that keep figures, or reports, for people."""
+_LEAVES = (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)
 _STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
 
 
@@ -118,10 +121,18 @@ def _taken(test: cst.If, holds: bool) -> cst.BaseSuite | None:
 
 @once(circular=False)
 def shows(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether a call logs or prints what it gets, also by a function of the file that does nothing else."""
+    """Whether a call logs, prints or measures what it gets, also by a function of the file that does nothing else."""
     callee = anatomy.facts.slots.callee(call)
     own = callee is not None and isinstance(callee.node, cst.FunctionDef) and only_shows(anatomy, callee.node.body)
-    return own or handlers.is_logging(call)
+    return own or handlers.is_logging(call) or _measures(anatomy, call)
+
+
+def _measures(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`REPEATS.labels(model).inc()`: whether what is called belongs to a library that keeps figures for people."""
+    parts = (part for part in walk(call.func) if isinstance(part, (cst.Name, cst.Attribute)))
+    made = (v.func for part in parts for v in anatomy.facts.values_of(part) if isinstance(v, cst.Call))
+    names = (anatomy.module.full_name(each) or "" for each in (call.func, *made))
+    return any(name.partition(".")[0] in _METRICS for name in names)
 
 
 def is_shown(anatomy: Anatomy, node: cst.CSTNode) -> bool:
@@ -132,24 +143,17 @@ def is_shown(anatomy: Anatomy, node: cst.CSTNode) -> bool:
 
 def only_shows(anatomy: Anatomy, body: cst.BaseSuite) -> bool:
     """Whether a branch only logs or prints."""
+    return only_does(body, lambda call: shows(anatomy, call) or is_shown(anatomy, call), lambda place: False)
+
+
+def only_does(
+    body: cst.CSTNode, calls: Callable[[cst.Call], bool], binds: Callable[[cst.BaseExpression], bool]
+) -> bool:
+    """Whether statements make only such calls and bind only such places, and go straight on."""
     for node in walk_scope(body):
-        if isinstance(node, cst.Call):
-            if not shows(anatomy, node) and not is_shown(anatomy, node):
-                return False
-        elif isinstance(
-            node,
-            (
-                cst.Assign,
-                cst.AnnAssign,
-                cst.AugAssign,
-                cst.Return,
-                cst.Raise,
-                cst.Break,
-                cst.Continue,
-                cst.Yield,
-                cst.Del,
-            ),
-        ):
+        if isinstance(node, _LEAVES) or (isinstance(node, cst.Call) and not calls(node)):
+            return False
+        if isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign)) and not all(map(binds, ex.targets(node))):
             return False
     return True
 
@@ -177,7 +181,7 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
             return False
         if isinstance(outer, (cst.GeneratorExp, cst.ListComp, cst.SetComp)):
             source = outer.for_in.iter
-            pairs = isinstance(source, cst.Call) and ex.called_name(source) == "zip"
+            pairs = isinstance(source, cst.Call) and ex.called_name(source) in {"zip", "pairwise"}
             return pairs or anatomy.guards.signatures.are_calls(source)
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             break

@@ -11,7 +11,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.calls.call_places import LISTS
-from lint_rules.anatomy.guards.call_parts import OF_CALLS, Bound, CallParts, Comprehension, Part, Path, elements
+from lint_rules.anatomy.guards.call_parts import (
+    OF_CALLS,
+    SAYS_NOTHING,
+    Bound,
+    CallParts,
+    Comprehension,
+    Part,
+    Path,
+    elements,
+)
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -26,7 +35,6 @@ _LONGEST = 5
 """Steps of a path: what lies deeper in records of records is unknown; `xs = (xs, x)` would have no end."""
 _MOST_SITES = 4
 
-_SAYS_NOTHING = frozenset({"len", "bool", "isinstance", "type", "callable", "any", "all"})
 _TEXT_MAKERS = frozenset({"str", "repr", "format"})
 _ORDERED = frozenset({"sorted", "frozenset", "set"})
 _FOLLOWED = LISTS | frozenset(
@@ -61,8 +69,6 @@ class Made:
 class Signature:
     """What one value is made of. `slots` are the variables on the way, `past` the histories it was taken from.
 
-    `unset` are the dicts of which a key is read that they do not have.
-
     `opaque` says that something on the way could not be followed: there may be more in the value.
     """
 
@@ -70,7 +76,6 @@ class Signature:
         self.made: list[Made] = []
         self.slots: list[Slot] = []
         self.past: list[cst.BaseExpression] = []
-        self.unset: list[cst.Dict] = []
         self.opaque = False
 
     @property
@@ -163,8 +168,6 @@ class _Trace:
         if isinstance(node, cst.Dict) and isinstance(key, str):
             held = [(value, path[1:]) for name, value in ex.dict_items(node).items() if name == key]
             spread = [each.value for each in node.elements if isinstance(each, cst.StarredDictElement)]
-            if not held and not spread:
-                self.found.unset.append(node)
             yield from held or ((value, path) for value in spread)
         elif isinstance(node, cst.Tuple) and isinstance(key, int) and 0 <= key < len(node.elements):
             yield node.elements[key].value, path[1:]
@@ -189,6 +192,8 @@ class _Trace:
         pair = ex.member(node)
         if isinstance(node, cst.Subscript) and pair is None:
             # an element of a list, or some of them: what is put into it
+            if self._entries(node.value, depth, bound, wrap, path):
+                return
             at = path if ex.slice_of(node) is not None else (ex.integer(ex.index(node)), *path)
             self.follow(node.value, depth, bound, wrap, stored=True, path=at)
         if slot is None or (slot, wrap, stored, path) in self._seen:
@@ -213,6 +218,16 @@ class _Trace:
                 self._parameter(slot, depth, wrap, stored, path)
             elif pair is not None:
                 self.follow(pair[0], depth, bound, wrap, stored=stored, path=(pair[1], *path))
+
+    def _entries(self, base: cst.BaseExpression, depth: int, bound: Bound, wrap: _Wrap, path: Path) -> bool:
+        """What is read of a dict under some key: the values that are put there, if any are."""
+        slot = self._facts.slots.of(base)
+        entries = self._all.entries.get(slot, ()) if slot is not None else ()
+        for value in entries:
+            self.follow(value, depth + 1, bound, wrap, path=path)
+        if entries and slot is not None:
+            self.found.slots.append(slot)
+        return bool(entries)
 
     def _parameter(self, slot: Slot, depth: int, wrap: _Wrap, stored: bool, path: Path) -> None:
         """What the callers in this file pass; what an error says is no part of a call."""
@@ -260,6 +275,8 @@ class _Trace:
             return None
         if isinstance(node, (cst.Attribute, cst.Subscript)):
             return node.value
+        if isinstance(node, cst.BooleanOperation):
+            return node.left
         if isinstance(node, (cst.GeneratorExp, cst.ListComp)):
             return node.for_in.iter
         if isinstance(node, cst.Call):
@@ -273,7 +290,7 @@ class _Trace:
 
     def _call(self, node: cst.Call, depth: int, bound: Bound, wrap: _Wrap, stored: bool, path: Path) -> None:
         name, base = ex.called_name(node), ex.receiver(node)
-        if name in _SAYS_NOTHING and base is None:
+        if name in SAYS_NOTHING and base is None:
             if name in {"any", "all"}:
                 self.found.opaque = True
             return
@@ -303,6 +320,8 @@ class _Trace:
             wrap = (Part.SORTED, node) if wrap is not None else None
         elif name not in _FOLLOWED | _HASHES and not (base is not None and name in _FOLLOWED_METHODS):
             self.found.opaque = True  # what another function makes of its arguments says nothing of them
+            return
+        if base is not None and name in {"get", "pop"} and node.args and self._entries(base, depth, bound, wrap, path):
             return
         if base is not None and name not in {"dumps", "loads"} and not self._is_module(base):
             taken = stored or name in {"get", "pop", "popleft", "values"}
@@ -338,7 +357,6 @@ class _Trace:
             self.found.made += trace.found.made
         self.found.slots += trace.found.slots
         self.found.past += trace.found.past
-        self.found.unset += trace.found.unset
         return bool(returned)
 
     def _is_module(self, base: cst.BaseExpression) -> bool:

@@ -95,19 +95,26 @@ class Flows(Forms):
     def _learn_items(self, slot: Slot, value: cst.BaseExpression) -> None:
         """Calls in a container are in it under other names, too: in a parameter, in a copy, where it is given back.
 
-        Messages in one make a history of it, which has its own ways.
+        So is what stands in tuples there. Messages in one make a history of it, which has its own ways.
         """
         for part in (value, *sources(value)):
             base = self.slots.of(part)
             if base is not None and base != slot:
                 kinds = {kind: shown for kind, shown in self.of(("item", base)).items() if kind in _OF_CALLS}
                 self._learn_all(("item", slot), kinds, value)
+                for place in range(self._width.get(base, 2)):
+                    self._learn_place(slot, place, self.of(("member", ("item", base), str(place))), value)
 
     def _learn_places(self, slot: Slot, *elements: cst.BaseExpression) -> None:
         """What stands at each place of the tuples that a list holds: `[(call, read(call)) for call in calls]`."""
         for element in elements:
             for number, part in enumerate(element.elements if isinstance(element, cst.Tuple) else ()):
-                self._learn_all(("member", ("item", slot), str(number)), self.kinds(part.value), part.value)
+                self._learn_place(slot, number, self.kinds(part.value), part.value)
+
+    def _learn_place(self, slot: Slot, place: int, kinds: Kinds, node: cst.CSTNode) -> None:
+        if kinds:
+            self._width[slot] = max(place + 1, self._width.get(slot, 2))
+            self._learn_all(("member", ("item", slot), str(place)), kinds, node)
 
     def _flow_unpacked(self, target: cst.Tuple | cst.List, value: cst.BaseExpression) -> None:
         value = ex.inner(value)

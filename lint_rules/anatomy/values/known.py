@@ -55,6 +55,7 @@ class Known:
         self._sent_lists: dict[cst.BaseExpression, Evidence] = {}
         self._replies: set[Slot] = set()
         self._elements: dict[Slot, Slot] = {}
+        self._width: dict[Slot, int] = {}
         self._changed = False
         self._running: int | None = None
         self._readers: defaultdict[Slot, set[int]] = defaultdict(set)

@@ -48,13 +48,13 @@ def run(client, history, tools, execute, repeats):
 ```
 
 ## How it decides
-The list must be a known message history. Reported are: `history[-k]` and `history[len(history) - k]` from 2 on, whose
-tool calls are read, here or by a function of the file that gets the message; `history[i - 1]` or `history[i + 1]` that
-is returned, or whose calls are read, where the role of `history[i]`, also by another name, has been tested;
-`history[-1]` whose text is compared with that of messages of one role, in a program with tool messages; and
-`history[i]` in a callback, where `i` was the length of a list that is cut meanwhile. A message whose own role is tested
-is right whatever its place; so are `[-1]` after the append, `[0]`, and a place right after as many appends as it
-counts.
+The list must be a known message history. Reported are: `history[-k]` and `history[len(history) - k]` from 2 on, also in
+other words (`history[::-1][1]`, `before, last = history[-2:]`), whose tool calls are read, here or by a function of the
+file that gets the message; `history[i - 1]` or `history[i + 1]` that is returned, or whose calls are read, where the
+role of `history[i]`, also by another name or in pairs, has been tested; `history[-1]` whose text is compared with that
+of messages of one role; and `history[i]` in a callback, where `i` was the length of a list that is cut meanwhile. A
+message whose own role is tested is right whatever its place; so are `[-1]` after the append, `[0]`, and a place right
+after as many appends as it counts.
 
 ## Known problems
 A layout that the program guarantees elsewhere (one call in each round) is not known to the rule.
@@ -95,10 +95,11 @@ _OTHER = {
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for picked in picked_by_place(anatomy):
         node = picked.node
-        evidence = anatomy.facts.kinds(node.value)[Kind.HISTORY]
-        known = Note(evidence.root.node, f"`{ex.source(node.value, 30)}` is the message history: {evidence.clause}")
+        evidence = anatomy.facts.kinds(picked.history)[Kind.HISTORY]
+        known = Note(evidence.root.node, f"`{ex.source(picked.history, 30)}` is the message history: {evidence.clause}")
         notes = (Note(picked.other, _OTHER[picked.how]), known)
-        fix = repair(anatomy, node) if picked.how is How.DISTANT else None
+        is_plain = picked.how is How.DISTANT and isinstance(node, cst.Subscript) and node.value is picked.history
+        fix = repair(anatomy, node) if is_plain and isinstance(node, cst.Subscript) else None
         yield Draft(node, _message(anatomy, picked), _HELP, beside(node, notes), fix=fix)
 
 

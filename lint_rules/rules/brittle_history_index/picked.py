@@ -27,31 +27,53 @@ class How(Enum):
     KEPT = "`history[i]`, where i was counted before the list was cut"
 
 
+_NOT: tuple[How, None] = (How.DISTANT, None)
+
+
 @record
 class Picked:
-    """`node` takes the message; `other` shows what was meant, or what makes the place wrong."""
+    """`node` takes the message of `history`; `other` shows what was meant, or what makes the place wrong."""
 
     how: How
-    node: cst.Subscript
+    node: cst.BaseExpression
+    history: cst.BaseExpression
     other: cst.CSTNode
 
 
 def picked_by_place(anatomy: Anatomy) -> Iterator[Picked]:
     """The messages of a file that are picked so."""
+    for node, history, distance in _taken(anatomy):
+        function = anatomy.module.scope_of[node].function
+        how, other = _judged(anatomy, node, history, distance, function) if anatomy.is_history(history) else _NOT
+        if other is not None:
+            yield Picked(how, node, history, other)
+    yield from _beside_in_pairs(anatomy)
+
+
+def _taken(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression, int | None]]:
+    """Elements, each with its list, and how far from the end it stands, if that is said."""
     for node in anatomy.module.nodes_of(cst.Subscript):
-        at = ex.index(node)
-        if at is not None and anatomy.is_history(node.value):
-            how, other = _judged(anatomy, node, at, anatomy.module.scope_of[node].function)
-            if other is not None:
-                yield Picked(how, node, other)
+        if ex.index(node) is not None:
+            yield node, *_from_the_end(anatomy, node)
+    for assign in anatomy.module.nodes_of(cst.Assign):
+        target = assign.targets[0].target
+        parts = target.elements if isinstance(target, (cst.Tuple, cst.List)) else ()
+        stars = [number for number, part in enumerate(parts) if isinstance(part, cst.StarredElement)]
+        cut = ex.slice_of(assign.value)
+        is_end = cut is not None and cut.upper is None and ex.integer(cut.lower) == -len(parts)
+        for number, part in enumerate(parts):
+            if (is_end and not stars) or (stars and stars[0] < number):
+                yield part.value, ex.unsliced(assign.value), len(parts) - number
 
 
 def _judged(
-    anatomy: Anatomy, node: cst.Subscript, at: cst.BaseExpression, function: Scope
+    anatomy: Anatomy, node: cst.BaseExpression, history: cst.BaseExpression, distance: int | None, function: Scope
 ) -> tuple[How, cst.CSTNode | None]:
-    distance = _from_the_end(anatomy, node, at)
     if distance is not None and distance >= 2:
-        return How.DISTANT, _calls_read(anatomy, node, distance, function)
+        return How.DISTANT, _calls_read(anatomy, node, history, distance, function)
+    at = ex.index(node)
+    if not isinstance(node, cst.Subscript) or node.value is not history:
+        return _NOT
     if distance == 1:
         return How.NEWEST, _compared_with_one_role(anatomy, node, function)
     if isinstance(at, cst.BinaryOperation):
@@ -59,17 +81,24 @@ def _judged(
     return How.KEPT, _cut_meanwhile(anatomy, node, at, function) if isinstance(at, cst.Name) else None
 
 
-def _from_the_end(anatomy: Anatomy, node: cst.Subscript, at: cst.BaseExpression) -> int | None:
-    """2 for `h[-2]` and `h[len(h) - 2]`."""
-    number = ex.integer(at)
-    if number is not None:
-        return -number if number < 0 else None
+def _from_the_end(anatomy: Anatomy, node: cst.Subscript) -> tuple[cst.BaseExpression, int | None]:
+    """`h` and 2 for `h[-2]`, `h[len(h) - 2]`, `h[-2:][0]`, `h[:-1][-1]` and `h[::-1][1]`."""
+    at, base = ex.index(node), ex.inner(node.value)
     if isinstance(at, cst.BinaryOperation) and isinstance(at.operator, cst.Subtract):
         sizes = anatomy.facts.values_of(at.left) or [at.left]  # `n = len(h)`, too
         measured = _measured_by(sizes[0]) if len(sizes) == 1 else None
-        if measured is not None and anatomy.facts.slots.of(measured) == anatomy.facts.slots.of(node.value):
-            return ex.integer(at.right)
-    return None
+        if measured is not None and anatomy.facts.slots.of(measured) == anatomy.facts.slots.of(base):
+            return base, ex.integer(at.right)
+    number, cut = ex.integer(at), ex.slice_of(base)
+    if number is None or cut is None:
+        return base, -number if number is not None and number < 0 else None
+    first, behind, step = ex.integer(cut.lower), ex.integer(cut.upper), ex.integer(cut.step)
+    distance = None
+    if number < 0 and step is None and (behind is None or behind < 0):
+        distance = -number - (behind or 0)
+    elif number >= 0 and (step == -1 or (first or 0) < 0):
+        distance = number + 1 if step == -1 else -(first or 0) - number
+    return ex.unsliced(base), distance
 
 
 def _measured_by(size: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -85,28 +114,27 @@ def _measured_by(size: cst.BaseExpression) -> cst.BaseExpression | None:
 def _uses(anatomy: Anatomy, node: cst.BaseExpression, function: Scope) -> list[cst.BaseExpression]:
     """The element itself, the same element written again, and the name it is bound to."""
     module, slots = anatomy.module, anatomy.facts.slots
+    if isinstance(node, cst.Name):
+        return [name for name in anatomy.facts.names.get(slots.of(node) or (), ()) if name is not node]
     parent = next((outer for outer in module.ancestors(node) if not isinstance(outer, cst.IfExp)), None)
-    list_ = ex.dotted(node.value) if type(node) is cst.Subscript else None
-    found = [n for n in function.nodes_of(cst.Subscript) if ex.dotted(n.value) == list_]
-    if found != [node]:
-        written = ex.source(node)
-        found = [n for n in found if ex.source(n) == written]
+    written = ex.source(node)
+    found = [n for n in function.nodes_of(cst.Subscript) if n is node or ex.source(n) == written]
     if isinstance(parent, (cst.Assign, cst.AnnAssign, cst.NamedExpr)):
-        target = parent.targets[0].target if isinstance(parent, cst.Assign) else parent.target
-        slot = slots.of(target)
+        slot = slots.of(ex.targets(parent)[0])
         return [*found, *(n for n in function.nodes_of(cst.Name) if slots.of(n) == slot)]
     return [*found]
 
 
 def _member_of(anatomy: Anatomy, use: cst.BaseExpression) -> tuple[cst.CSTNode, str] | None:
     """`x.role`, `x["role"]`, `x.get("role")`, `getattr(x, "role", None)` around a use of x, with the name."""
+    found = None
     for outer in anatomy.module.ancestors(use):
         pair = ex.member(outer)
-        if pair is not None:
-            return (outer, pair[1]) if pair[0] is use else None
-        if not isinstance(outer, (cst.Arg, cst.Attribute)):
-            return None
-    return None
+        if pair is not None and pair[0] is use:
+            found = outer, pair[1]  # `x.get` of `x.get("role")`, too
+        elif pair is not None or not isinstance(outer, (cst.Arg, cst.Attribute)):
+            break
+    return found
 
 
 def _reads_calls(anatomy: Anatomy, use: cst.BaseExpression) -> bool:
@@ -147,16 +175,20 @@ def _role_tested(anatomy: Anatomy, uses: list[cst.BaseExpression]) -> bool:
 # -- history[-2] --------------------------------------------------------------------------------------------------
 
 
-def _calls_read(anatomy: Anatomy, node: cst.Subscript, distance: int, function: Scope) -> cst.CSTNode | None:
+def _calls_read(
+    anatomy: Anatomy, node: cst.BaseExpression, history: cst.BaseExpression, distance: int, function: Scope
+) -> cst.CSTNode | None:
     """Where the calls of a message are read whose role is not asked for."""
     uses = _uses(anatomy, node, function)
     read = next((use for use in uses if _reads_calls(anatomy, use)), None)
-    return None if read is None or _role_tested(anatomy, uses) or _appended(anatomy, node) >= distance else read
+    return (
+        None if read is None or _role_tested(anatomy, uses) or _appended(anatomy, node, history) >= distance else read
+    )
 
 
-def _appended(anatomy: Anatomy, node: cst.Subscript) -> int:
+def _appended(anatomy: Anatomy, node: cst.BaseExpression, history: cst.BaseExpression) -> int:
     """How many messages have been appended right before, one by one: the distance may count these."""
-    module, slot, count = anatomy.module, anatomy.facts.slots.of(node.value), 0
+    module, slot, count = anatomy.module, anatomy.facts.slots.of(history), 0
     below: cst.CSTNode = node
     for outer in module.ancestors(node):
         if isinstance(outer, (cst.IndentedBlock, cst.Module)):
@@ -190,7 +222,7 @@ def _compared_with_one_role(anatomy: Anatomy, node: cst.Subscript, function: Sco
     slot = anatomy.facts.slots.of(node.value)
     if not isinstance(anatomy.module.parent.get(node), cst.Assign) or _role_tested(anatomy, uses):
         return None
-    if not _has_tool_messages(anatomy) or any(w.slot == slot and w.function is function for w in anatomy.writes.all):
+    if any(w.slot == slot and w.function is function for w in anatomy.writes.all):
         return None
     return next((test for use in uses if (test := _compared_with_role(anatomy, use)) is not None), None)
 
@@ -212,10 +244,6 @@ def _compared_with_role(anatomy: Anatomy, use: cst.BaseExpression) -> cst.CSTNod
     return None
 
 
-def _has_tool_messages(anatomy: Anatomy) -> bool:
-    return any(ex.text(node) == "tool" for node in anatomy.module.nodes_of(cst.SimpleString))
-
-
 # -- history[i - 1] -----------------------------------------------------------------------------------------------
 
 
@@ -223,17 +251,29 @@ def _tested_beside(
     anatomy: Anatomy, node: cst.Subscript, at: cst.BinaryOperation, function: Scope
 ) -> cst.CSTNode | None:
     """The element i whose role a walk tests, where it takes element i±k."""
-    if (
-        not isinstance(at.left, cst.Name)
-        or not ex.integer(at.right)
-        or not isinstance(at.operator, (cst.Add, cst.Subtract))
-    ):
+    moves = isinstance(at.operator, (cst.Add, cst.Subtract)) and ex.integer(at.right)
+    if not isinstance(at.left, cst.Name) or not moves:
         return None
     uses = _uses(anatomy, node, function)
     returned = isinstance(anatomy.module.parent.get(node), cst.Return)
     if not (returned or any(_reads_calls(anatomy, use) for use in uses)) or _role_tested(anatomy, uses):
         return None
     return _tested_at(anatomy, node, at.left, function)
+
+
+def _beside_in_pairs(anatomy: Anatomy) -> Iterator[Picked]:
+    """`for before, now in zip(h, h[1:])`, where the role of the one is tested and the calls of the other are read."""
+    for loop in anatomy.module.nodes_of(cst.For, cst.CompFor):
+        if not isinstance(loop.iter, cst.Call) or ex.called_name(loop.iter) not in {"zip", "pairwise"}:
+            continue
+        given = ex.positional(loop.iter)
+        names = [part.value for part in loop.target.elements] if isinstance(loop.target, cst.Tuple) else []
+        is_one = len({ex.source(ex.unsliced(value)) for value in given}) == 1 and len(names) == 2
+        for node, other in (names, names[::-1]) if is_one and anatomy.is_history(given[0]) else ():
+            uses, tested = (_uses(anatomy, name, anatomy.module.scope_of[name].function) for name in (node, other))
+            reads = any(_reads_calls(anatomy, use) for use in uses)
+            if reads and tested and _role_tested(anatomy, tested) and not _role_tested(anatomy, uses):
+                yield Picked(How.NEIGHBOUR, node, given[0], tested[0])
 
 
 def _tested_at(anatomy: Anatomy, node: cst.Subscript, name: cst.Name, function: Scope) -> cst.CSTNode | None:

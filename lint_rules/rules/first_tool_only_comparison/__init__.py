@@ -54,8 +54,8 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 Both sides of a comparison must come from element 0 of a list of tool calls, or of own records with one for each call:
-of two lists, or of one list and of a value that an earlier round left behind; `calls[:1]`, unpacking, and a loop that
-ends after its first turn take it, too. Values that are counted (`len(set(recent)) == 1`, `counts[key] > 3`) are
+of two lists, or of one list and of a value that an earlier round left behind; `calls[:1]` and unpacking take it, too.
+Values that are counted (`len(set(recent)) == 1`, `counts[key] > 3`) are
 compared with each other. Variables, parameters, containers, helper functions, own objects, tuples and f-strings are
 followed. A prefix is compared by `zip` or `map` in `all` or `any`, or by a loop that ends with the first unlike pair.
 Where the number of calls is known to be one, or one side names all calls, the rule is silent; where the lists hold what
@@ -117,7 +117,7 @@ def _compared(anatomy: Anatomy, firsts: Firsts, guard: Guard) -> Iterator[Draft]
     if not left.firsts or left.whole:
         return
     right = Origin(firsts).of(guard.kept_node, stored=stored)
-    if right.whole or not right.firsts or not (left.tells and right.tells):
+    if right.whole or not right.firsts:
         return
     if left.places == right.places and not guard.carried:
         return
@@ -210,7 +210,7 @@ def _zipped(anatomy: Anatomy, firsts: Firsts, node: cst.Call | cst.For) -> Itera
         lists = ex.positional(inside)[together == "map" :]
         if len(lists) < 2 or not all(firsts.is_list(value) for value in lists):
             continue
-        if not any(_compares(anatomy, part) for part in walk(node)) or _lengths_compared(function, lists):
+        if _lengths_compared(function, lists):
             continue
         if any(_made_of_each(anatomy, made, of) for made in lists for of in lists if made is not of):
             continue
@@ -220,12 +220,6 @@ def _zipped(anatomy: Anatomy, firsts: Firsts, node: cst.Call | cst.For) -> Itera
         )
         cure = "compare the lengths too, or pass `strict=True` after testing them"
         yield Draft(inside, message, cure, fix=repair_zip(anatomy, node) if isinstance(node, cst.Call) else None)
-
-
-def _compares(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    if isinstance(node, (cst.Name, cst.Attribute)):
-        return anatomy.module.full_name(node) in {"operator.eq", "operator.ne"}
-    return isinstance(node, cst.Comparison)
 
 
 def _made_of_each(anatomy: Anatomy, made: cst.BaseExpression, of: cst.BaseExpression) -> bool:

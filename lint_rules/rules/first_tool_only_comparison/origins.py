@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.picks import calls_of, ends_after_one, slice_of_one
+from lint_rules.anatomy.calls.picks import slice_of_one
 from lint_rules.anatomy.guards.call_parts import Comprehension, elements
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -30,19 +28,11 @@ class Firsts:
         self.facts = anatomy.facts
         self.places = anatomy.guards.signatures
 
-    @cached_property
-    def left(self) -> dict[Slot, cst.BaseExpression]:
-        """The variables of loops over calls that never come to a second one, and what they go through."""
-        module = self.facts.module
-        loops = [loop for loop in module.nodes_of(cst.For) if self.is_list(loop.iter)]
-        ended = [loop for loop in loops if ends_after_one(self._anatomy, loop, module.scope_of[loop].function)]
-        return {slot: loop.iter for loop in ended for slot in calls_of(self._anatomy, loop)}
-
     @once(circular=False)
     def has(self, node: cst.BaseExpression) -> bool:
         """`calls[0]`, `next(c for c in calls)`, and element 0 of a list made of one value per call."""
         if type(node) is cst.Subscript and ex.integer(ex.index(node)) == 0:
-            return not self._is_one(node.value) and self.is_list(node.value) and "delta" not in ex.source(node.value)
+            return self.is_list(node.value) and "delta" not in ex.source(node.value)
         if type(node) is cst.Call and ex.dotted(node.func) == "next" and node.args:
             given = ex.inner(node.args[0].value)
             made = given.args[0].value if isinstance(given, cst.Call) and ex.dotted(given.func) == "iter" else given
@@ -69,12 +59,6 @@ class Firsts:
             for loop in loops
         )
 
-    def _is_one(self, node: cst.BaseExpression) -> bool:
-        """`calls[i]`: one call, or the record of one, whose element 0 is its name."""
-        return (
-            isinstance(node, cst.Subscript) and ex.slice_of(node) is None and self.facts.is_kind(node.value, Kind.CALLS)
-        )
-
 
 def _around(module: SourceModule, node: cst.CSTNode) -> cst.CSTNode | None:
     """The loop or function around a node."""
@@ -84,8 +68,7 @@ def _around(module: SourceModule, node: cst.CSTNode) -> cst.CSTNode | None:
 class Origin:
     """Where a value comes from: `firsts` are the first calls taken on the way, `whole` whether all calls are named.
 
-    `places` tells first calls of different lists apart, `tells` whether what is taken of them says what was called
-    (a name, arguments, the call itself; not an id or an index).
+    `places` tells first calls of different lists apart. An id or an index of one says nothing of what was called.
     """
 
     def __init__(self, firsts: Firsts) -> None:
@@ -95,7 +78,6 @@ class Origin:
         self.firsts: list[cst.BaseExpression] = []
         self.places: set[str] = set()
         self.whole = False
-        self.tells = False
 
     def of(self, node: cst.BaseExpression, *, stored: bool = False) -> Origin:
         """The same object, with the origin of a value; with `stored`, of what is put into the container that it is."""
@@ -105,7 +87,7 @@ class Origin:
     def _trace(self, node: cst.CSTNode, depth: int, stored: bool = False) -> None:
         if isinstance(node, cst.BaseExpression) and depth <= _DEEPEST:
             if self._firsts.has(node):
-                self._found(node, not self._is_identity(node))
+                self._found(node)
                 return
             if type(node) is cst.Call and ex.dotted(node.func) in {"len", "bool"}:
                 return
@@ -131,21 +113,14 @@ class Origin:
             for child in children(node):
                 self._trace(child, depth, stored)
 
-    def _found(self, node: cst.BaseExpression, tells: bool) -> None:
+    def _found(self, node: cst.BaseExpression) -> None:
         self.firsts.append(node)
         self.places.add(ex.source(node))
-        self.tells = self.tells or tells
 
     def _is_all(self, node: cst.BaseExpression) -> bool:
         if type(node) is cst.ListComp or type(node) is cst.GeneratorExp or type(node) is cst.SetComp:
             return self._facts.is_kind(node.for_in.iter, Kind.CALLS)
         return type(node) is not cst.Call and self._facts.is_kind(node, Kind.CALLS)
-
-    def _is_identity(self, node: cst.BaseExpression) -> bool:
-        """`calls[0].id`, `.index`, `.type`: which call it is, not what it asks for."""
-        parent = self._facts.module.parent.get(node)
-        pair = ex.member(parent) if parent is not None else None
-        return pair is not None and pair[1] in _IDENTITIES
 
     def _trace_slot(self, node: cst.BaseExpression, depth: int, stored: bool) -> None:
         slot, pair = self._facts.slots.of(node), ex.member(node)
@@ -159,9 +134,7 @@ class Origin:
             if not values:
                 for value in self._facts.given(slot):
                     self._trace(value, depth + 1, stored)
-                if slot in self._firsts.left:
-                    self._found(self._firsts.left[slot], True)
-                elif slot in self._firsts.places.loops:
+                if slot in self._firsts.places.loops:
                     self._trace(self._firsts.places.loops[slot], depth + 1, True)
             if not stored and self._firsts.filled(slot):
                 self.whole = True
@@ -176,7 +149,7 @@ class Origin:
         if not self._firsts.is_list(value):
             self._trace(value, depth)
         elif place == 0:
-            self._found(value, True)
+            self._found(value)
 
     def _trace_call(self, node: cst.Call, depth: int, stored: bool) -> None:
         callee = self._facts.slots.callee(node)

@@ -6,12 +6,11 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.guards import Guard
-from lint_rules.anatomy.guards.outcomes import branches
+from lint_rules.anatomy.guards.outcomes import branches, only_does
 from lint_rules.anatomy.program import handlers
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.walk import nodes_below
 
-_LEAVES = (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)
 _KEEPS = frozenset({"add", "append"})
 _OF_TEXT = frozenset({"len", "str", "strip"})
 """What tells nothing but of the text that it gets."""
@@ -29,20 +28,16 @@ def is_of_text(anatomy: Anatomy, guard: Guard) -> bool:
 
 
 def _only_of_text(anatomy: Anatomy, body: cst.BaseSuite, guard: Guard) -> bool:
-    facts, made = anatomy.facts, False
-    for node in walk_scope(body):
-        if isinstance(node, _LEAVES):
-            return False
-        if isinstance(node, cst.Call):
-            shows = handlers.is_logging(node) or handlers.shown_only(anatomy.module, node, body)
-            of_text = facts.decoder(node) or facts.encoder(node) or ex.called_name(node) in _OF_TEXT
-            base = ex.receiver(node)
-            keeps = ex.called_name(node) in _KEEPS and base is not None and facts.slots.of(base) in guard.slots
-            if not (shows or of_text or keeps):
-                return False
-            made = made or bool(shows or of_text)
-        elif isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
-            places = [t.value if isinstance(t, cst.Subscript) else t for t in ex.targets(node)]
-            if not all(facts.slots.of(place) in guard.slots for place in places):
-                return False
-    return made
+    facts, of = anatomy.facts, anatomy.facts.slots.of
+
+    def is_of_text(call: cst.Call) -> bool:
+        tells = facts.decoder(call) or facts.encoder(call) or ex.called_name(call) in _OF_TEXT
+        return bool(tells) or handlers.is_logging(call) or handlers.shown_only(anatomy.module, call, body)
+
+    def keeps(call: cst.Call) -> bool:
+        return is_of_text(call) or (ex.called_name(call) in _KEEPS and of(ex.receiver(call)) in guard.slots)
+
+    def is_kept(place: cst.BaseExpression) -> bool:
+        return of(place.value if isinstance(place, cst.Subscript) else place) in guard.slots
+
+    return only_does(body, keeps, is_kept) and any(map(is_of_text, nodes_below(body, cst.Call)))

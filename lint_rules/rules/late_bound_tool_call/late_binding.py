@@ -91,7 +91,7 @@ def _names_read(anatomy: Anatomy, node: cst.CSTNode, loop: Loop, outer: Scope) -
                 bound.update(name for target in targets for name in ex.target_names(target))
     found: dict[str, None] = {}
     for name in walk(node):
-        if isinstance(name, cst.Name) and name.value in bound and not _is_default(anatomy, name, node):
+        if isinstance(name, cst.Name) and name.value in bound:
             inner = module.scope_of.get(name)
             if inner is not None and inner is not owner and _binds(anatomy, inner, name.value, owner, outer):
                 found[name.value] = None
@@ -102,18 +102,6 @@ def _binds(anatomy: Anatomy, inner: Scope, name: str, owner: Scope, outer: Scope
     """Whether a name that a closure reads is the loop's."""
     binding = anatomy.module.scope_binding(inner, name)
     return binding is owner or binding is outer.function
-
-
-def _is_default(anatomy: Anatomy, name: cst.CSTNode, closure: cst.CSTNode) -> bool:
-    """Whether a name stands in a default of the closure's parameters: evaluated when the closure is made."""
-    below = name
-    for outer in anatomy.module.ancestors(name):
-        if isinstance(outer, cst.Param) and outer.default is below:
-            return True
-        if outer is closure:
-            return False
-        below = outer
-    return False
 
 
 class _Escape:
@@ -152,7 +140,7 @@ class _Escape:
         """What becomes of a closure, or of the coroutine that it gives."""
         here: cst.CSTNode = value
         parent = self._module.parent[here]
-        while isinstance(parent, (cst.Element, cst.List, cst.Tuple, cst.StarredElement)):
+        while isinstance(parent, (cst.Element, cst.List, cst.Tuple, cst.StarredElement, cst.DictElement, cst.Dict)):
             here, parent = parent, self._module.parent[parent]
         if isinstance(parent, cst.Arg):
             call = self._module.parent[parent]
@@ -163,8 +151,6 @@ class _Escape:
             return parent
         if isinstance(parent, cst.Assign):
             target = parent.targets[0].target
-            if isinstance(target, cst.Name):
-                return self._kept_under(target.value, parent)
             return parent if isinstance(target, (cst.Subscript, cst.Attribute)) else None
         return None
 
@@ -176,18 +162,8 @@ class _Escape:
             return call if isinstance(self._module.parent[call], cst.Expr) else None
         if name in _STARTERS:
             return None if self._is_waited_for(call) else call
-        if name in _WRAPPERS or coroutine:
+        if name in _WRAPPERS or coroutine or name[:1].isupper():  # an object that has it
             return self._value(call, coroutine=coroutine)
-        return None
-
-    def _kept_under(self, name: str, made: cst.CSTNode) -> cst.CSTNode | None:
-        """A name for the closure: what becomes of that."""
-        for use in self._function.nodes:
-            if isinstance(use, cst.Name) and use.value == name and self._module.inside(use, self._loop):
-                if self._module.before(made, use) and not isinstance(self._module.parent[use], cst.AssignTarget):
-                    runs = self._value(use, coroutine=True)
-                    if runs is not None:
-                        return runs
         return None
 
     def _is_waited_for(self, call: cst.Call) -> bool:
@@ -205,17 +181,11 @@ class _Escape:
         for use in self._function.nodes:
             if isinstance(use, cst.Name) and use.value in names and self._module.inside(use, self._loop):
                 above = self._module.parent[use]
-                if isinstance(above, cst.Await) or (
-                    isinstance(above, cst.Attribute) and above.attr.value in _WAITERS and self._is_called(above)
-                ):
+                if isinstance(above, cst.Attribute) and above.attr.value in _WAITERS:
                     return True
                 if any(isinstance(outer, cst.Await) for outer in self._expression_around(use)):
                     return True
         return False
-
-    def _is_called(self, node: cst.Attribute) -> bool:
-        parent = self._module.parent[node]
-        return isinstance(parent, cst.Call) and parent.func is node
 
     def _expression_around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         for outer in self._module.ancestors(node):

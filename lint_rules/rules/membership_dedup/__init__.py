@@ -34,13 +34,14 @@ def say(client, history, text):
 
 ## How it decides
 A condition asks whether a message, or its text, is missing in a message history (or in the contents of its messages),
-also part by part (`any(m.role == role and m.content == text for m in history)`), and appends that message to it, or
-leaves where it is there. Or it asks whether a key made of nothing but role, name and content of a message (what stands
-alone beside a role in the messages that the file makes) has been seen, and appends the message; of a key that is made
-in several ways, those count that come to the question. Or a history is kept but for messages that are equal to one of
-others (`[m for m in history if m not in old]`). Messages are compared by what they say where the file makes them as
-dicts without an id, or as records (a dataclass, say) with no other field than who speaks and what is said. System
-messages, tool results, keys with an id or a time, and comparisons with the last message only are silent.
+also part by part (`any(m.role == role and m.content == text for m in history)`) or by a count, and appends that message
+to it, or leaves where it is there. Or it asks whether a key made of nothing but role, name and content of a message
+(what stands alone beside a role in the messages that the file makes), or of what a message is then made of, has been
+seen, and appends the message. Or messages are kept but for those that are equal to one of others
+(`[m for m in new if m not in history]`), also by such keys, or go through what keeps one of equals (`dict.fromkeys`, a
+dict by such keys). Messages are compared by what they say where the file makes them as dicts without an id, or as
+records with no other field than who speaks and what is said. System messages, tool results, keys with an id or a time,
+and comparisons with the last message only are silent.
 
 ## Known problems
 Message objects that carry an id of their own, unseen here, are told apart by it.
@@ -71,13 +72,14 @@ _HARM = ' a second "yes" is lost, and the model reads a question without its ans
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in left_out(anatomy):
-        if isinstance(found.node, cst.ListComp):
-            seen = ex.source(found.seen, 40)
+        seen = ex.source(found.seen, 40)
+        if isinstance(found.node, (cst.ListComp, cst.GeneratorExp)):
             message = f"messages that are equal to one of `{seen}` are taken out with it:{_HARM}"
+        elif isinstance(found.node, (cst.DictComp, cst.Call)):
+            message = f"of messages of `{seen}` that say the same, one is left:{_HARM}"
         elif found.history is not None:
             message = f"the message is stored only if `{describe(found.history)}` holds no equal one:{_HARM}"
         else:
-            seen = ex.source(found.seen, 40)
             message = f"messages with the role and content of an earlier one are left out (`{seen}`):{_HARM}"
         yield Draft(found.node, message, _ADVICE, _notes(anatomy, found))
 

@@ -16,6 +16,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk
 from lint_rules.syntax.word import SAYING, meaning
 
+_ONCE = frozenset({"fromkeys", "set", "frozenset", "unique_everseen"})
 _SAYS = ("content", "text", "parts")
 _TELLS_NOTHING_ELSE = frozenset({"role", "content", "name", "text", "type", "parts"})
 
@@ -24,10 +25,10 @@ _TELLS_NOTHING_ELSE = frozenset({"role", "content", "name", "text", "type", "par
 class LeftOut:
     """`node` asks whether a message is new: to the list in `history`, or by a key of its own that is in `seen`.
 
-    Where it takes messages out of `history`, it asks whether they are among those of `seen`.
+    Where it is no `if`, it keeps only messages that are not among those of `seen`, or each of `seen` once.
     """
 
-    node: cst.If | cst.ListComp
+    node: cst.If | cst.BaseExpression
     history: Slot | None
     seen: cst.BaseExpression
 
@@ -45,20 +46,46 @@ def left_out(anatomy: Anatomy) -> Iterator[LeftOut]:
         if _keeps_unseen(anatomy, question.asked, question.seen, kept):
             yield LeftOut(node, None, question.seen)
     yield from _taken_out(anatomy)
+    yield from _once_each(anatomy)
 
 
 def _taken_out(anatomy: Anatomy) -> Iterator[LeftOut]:
-    """`history = [m for m in history if m not in old]`: with each that is in `old` go all that are equal to it."""
-    for picked in anatomy.module.nodes_of(cst.ListComp):
-        over, outer = picked.for_in, anatomy.module.parent[picked]
+    """`[m for m in new if m not in history]`, also by keys: with each that is there go all that are equal to it."""
+    for picked in anatomy.module.nodes_of(cst.ListComp, cst.GeneratorExp):
+        over = picked.for_in
         question = _question(over.ifs[0].test) if len(over.ifs) == 1 else None
-        targets = ex.assigned(outer)
-        if question is None or not question.is_new or [ex.source(each) for each in targets] != [ex.source(over.iter)]:
+        taken = next((target for listed, target in ex.iterated(over)), over.target)
+        if question is None or not question.is_new or not _is_same(picked.elt, taken):
             continue
-        same = {ex.source(each) for each in (over.target, picked.elt, question.asked)}
-        history = _history(anatomy, over.iter) if len(same) == 1 else None
-        if history is not None and Kind.HISTORY in anatomy.facts.kinds(question.seen) and _messages_are_values(anatomy):
-            yield LeftOut(picked, history, question.seen)
+        seen = ex.unsliced(question.seen)
+        if _is_same(question.asked, picked.elt):
+            is_out = anatomy.is_history(seen) and _messages_are_values(anatomy)
+        else:
+            is_out = _key_of(anatomy, question.asked) is not None and _has_keys(anatomy, seen, question.asked)
+        if is_out:
+            yield LeftOut(picked, anatomy.facts.slots.of(over.iter), question.seen)
+
+
+def _once_each(anatomy: Anatomy) -> Iterator[LeftOut]:
+    """`dict.fromkeys(messages)`, `{(m.role, m.content): m for m in messages}`: of equal ones, one is left."""
+    for made in anatomy.module.nodes_of(cst.Call, cst.DictComp):
+        if isinstance(made, cst.DictComp):
+            over, key = made.for_in, _key_of(anatomy, made.key)
+            is_one = key is not None and _is_same(made.value, over.target) and not over.ifs
+            listed = over.iter if is_one else None
+        else:
+            keeps = ex.called_name(made) in _ONCE and (ex.receiver(made) is None or ex.called_name(made) == "fromkeys")
+            given = ex.positional(made) if keeps else []
+            listed = given[0] if len(given) == 1 else None
+        if listed is None:
+            continue
+        texts = isinstance(listed, (cst.ListComp, cst.GeneratorExp)) and anatomy.facts.encoder(listed.elt) is not None
+        while isinstance(listed, (cst.ListComp, cst.GeneratorExp)):
+            listed = listed.for_in.iter
+        parts = ex.positional(listed) if isinstance(listed, cst.Call) else [listed]
+        if any(anatomy.is_history(part) for part in parts):
+            if isinstance(made, cst.DictComp) or texts or _messages_are_values(anatomy):
+                yield LeftOut(made, next(map(anatomy.facts.slots.of, parts), None), listed)
 
 
 @record
@@ -77,6 +104,9 @@ def _question(test: cst.BaseExpression) -> _Question | None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         found = _question(test.expression)
         return replace(found, is_new=not found.is_new) if found is not None else None
+    count, least = (test, 1) if isinstance(test, cst.Call) else _counted(test)
+    if isinstance(count, cst.Call) and ex.called_name(count) == "count" and (seen := ex.receiver(count)) is not None:
+        return _Question(count.args[0].value, seen, least == 0) if len(count.args) == 1 else None
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
         asked, operator, seen = ex.compared(test)
         return _Question(asked, seen, type(operator) is cst.NotIn) if type(operator) in {cst.In, cst.NotIn} else None
@@ -90,6 +120,16 @@ def _question(test: cst.BaseExpression) -> _Question | None:
     if None in parts or words is None or not _TELLS_NOTHING_ELSE.issuperset(said):
         return None
     return _Question(words, over.iter, False, by_parts=True)
+
+
+def _counted(test: cst.BaseExpression) -> tuple[cst.BaseExpression | None, int]:
+    """What a number is compared with: `n` and 0 for `n == 0`, and 1 for `n > 0` and `n >= 1`."""
+    count, operator, number = ex.compared(test) if isinstance(test, cst.Comparison) else (None, None, None)
+    limit = ex.integer(number)
+    if count is None or operator is None or limit is None:
+        return None, 0
+    passes = [ex.holds(operator, each, limit) for each in (0, 1)]
+    return (count, passes.index(True)) if any(passes) and not all(passes) else (None, 0)
 
 
 def _both(test: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -154,7 +194,7 @@ def _stored_in(anatomy: Anatomy, region: cst.CSTNode, slot: Slot) -> Iterator[St
     function = anatomy.module.scope_of[region].function
     for stored in anatomy.transcript.stored(function):
         if stored.slot == slot and stored.kind == "append" and anatomy.module.inside(stored.node, region):
-            if stored.role in {"user", "assistant", None} and not stored.answers and stored.calls is None:
+            if stored.role in {"user", "assistant", None} and not stored.answers:
                 yield stored
 
 
@@ -170,6 +210,9 @@ def _is_value(anatomy: Anatomy, stored: Stored, value: cst.BaseExpression) -> bo
     wrote = stored.write.value if stored.write is not None else None
     if wrote is not None and ex.source(wrote, 200) == asked:
         return message.role is not None or _is_plain(anatomy, value)
+    part = ex.member(value)
+    if wrote is not None and part is not None and part[1] in _SAYS and _is_same(part[0], wrote):
+        return True
     return message.content is not None and ex.source(message.content, 200) == asked
 
 
@@ -185,22 +228,14 @@ def _is_plain(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 
 def _messages_are_values(anatomy: Anatomy) -> bool:
     """Whether the messages that a file makes are compared by what they say: dicts, records, and none has an id."""
-    made = [
-        stored.message.node
-        for function in anatomy.module.functions
-        for stored in anatomy.transcript.stored(function)
-        if stored.message is not None and stored.role in {"user", "assistant"} and stored.calls is None
-    ]
-    nodes = [value for node in made for value in (node, *anatomy.facts.values_of(node))]
-    displays = [node for node in nodes if isinstance(node, (cst.Dict, cst.Call))]
+    told = [(n, items["role"]) for n, items in anatomy.made if "role" in items and "tool_calls" not in items]
+    displays = [n for n, role in told if ex.text(role) not in {"system", "developer", "tool"}]
     return any(map(ex.is_dict, displays)) and not any(map(_has_identity, displays))
 
 
 def _has_identity(node: cst.BaseExpression) -> bool:
-    keys = set(ex.dict_items(node))
-    if isinstance(node, cst.Call):
-        keys |= {arg.keyword.value for arg in node.args if arg.keyword is not None}
-    return any(map(_tells_apart, keys))
+    named = ex.keywords(node) if isinstance(node, cst.Call) else {}
+    return any(map(_tells_apart, [*ex.dict_items(node), *named]))
 
 
 def _tells_apart(key: str) -> bool:
@@ -213,27 +248,60 @@ def _tells_apart(key: str) -> bool:
 
 def _keeps_unseen(anatomy: Anatomy, key: cst.BaseExpression, seen: cst.BaseExpression, region: cst.BaseSuite) -> bool:
     """Whether a region notes a key made of a message's text, and keeps the message."""
-    parts = _parts_of_key(anatomy, key)
-    slot = anatomy.facts.slots.of(seen)
-    names, messages = {name for _, name in parts}, {base for base, _ in parts}
-    said = _said(anatomy) | {*_SAYS}
-    if slot is None or names.isdisjoint(said) or not names <= _TELLS_NOTHING_ELSE | said or len(messages) != 1:
-        return False
-    message = messages.pop()
-    if Kind.MESSAGE not in anatomy.facts.of(message):
+    slot, message = anatomy.facts.slots.of(seen), _key_of(anatomy, key)
+    if slot is None:
         return False
     noted = [t for node in nodes_below(region, cst.Assign) for t in ex.targets(node) if isinstance(t, cst.Subscript)]
     adds = any(anatomy.facts.slots.of(t.value) == slot and _is_same(ex.index(t), key) for t in noted)
-    appends = False
+    appends = message is None and _stores_what_is_in(anatomy, key, region)
     for call in nodes_below(region, cst.Call):
         base = ex.receiver(call)
         if base is None or ex.called_name(call) not in {"add", "append", "insert"} or not call.args:
             continue
         if anatomy.facts.slots.of(base) == slot and _is_same(call.args[-1].value, key):
             adds = True
-        elif anatomy.facts.slots.of(call.args[-1].value) == message:
+        elif message is not None and anatomy.facts.slots.of(call.args[-1].value) == message:
             appends = True
     return adds and appends
+
+
+def _key_of(anatomy: Anatomy, key: cst.BaseExpression) -> Slot | None:
+    """The message of which a key tells what it says, and nothing else but who."""
+    parts = _parts_of_key(anatomy, key)
+    names, messages = {name for _, name in parts}, {base for base, _ in parts}
+    said = _said(anatomy) | {*_SAYS}
+    if names.isdisjoint(said) or not names <= _TELLS_NOTHING_ELSE | said or len(messages) != 1:
+        return None
+    message = messages.pop()
+    return message if Kind.MESSAGE in anatomy.facts.of(message) else None
+
+
+def _has_keys(anatomy: Anatomy, seen: cst.BaseExpression, key: cst.BaseExpression) -> bool:
+    """Whether a container holds such keys of messages: `known = {(m.role, m.content) for m in history}`."""
+    wanted = {name for _, name in _parts_of_key(anatomy, key)}
+    made = [each for each in anatomy.facts.values_of(seen) or [seen] if isinstance(each, (cst.SetComp, cst.ListComp))]
+    return any(
+        {name for _, name in _parts_of_key(anatomy, each.elt)} == wanted and not each.for_in.ifs for each in made
+    )
+
+
+def _stores_what_is_in(anatomy: Anatomy, key: cst.BaseExpression, region: cst.BaseSuite) -> bool:
+    """Whether a region stores a message of whose parts, and nothing else, a key is made: `md5(role + text)`."""
+    module, of = anatomy.module, anatomy.facts.slots.of
+    parts = [part for value in (key, *anatomy.facts.values_of(key)) for part in walk(value)]
+    called = {part.func for part in parts if isinstance(part, cst.Call)}
+    names = {n for n in parts if isinstance(n, cst.Name) and n is not key and n.value not in module.imports.full}
+    used = {of(name) for name in names - called}
+    for stored in anatomy.transcript.stored(module.scope_of[region].function):
+        message = stored.message
+        if message is None or stored.kind != "append" or not module.inside(stored.node, region):
+            continue
+        content = of(message.content)
+        if stored.role != "system" and content in used - {None} and not stored.answers and stored.calls is None:
+            said = {of(value) for value in ex.dict_items(message.node).values()}
+            if used <= said and not _has_identity(message.node):
+                return True
+    return False
 
 
 def _is_same(node: cst.BaseExpression | None, other: cst.BaseExpression) -> bool:

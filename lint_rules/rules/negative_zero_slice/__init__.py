@@ -29,14 +29,14 @@ def ask(client, history, window, reserved):
 ## How it decides
 The list is a message history, or a list of positions in one (`openers[-n]`, the first of the last n turns). The number
 is 0 in the code, comes from a difference, a division or `max(..., 0)`, or is a parameter that callers must give (also
-one that only `None` switches off): through local names, and through the callers in the same file, where there are any,
-and what functions of the file give back (how many messages fit).
+one that only `None` switches off), or that is 0 unless they do: through local names, fields and settings, and through
+the callers in the same file, where there are any, and what functions of the file give back (how many messages fit).
 Silent where a test that every way to the slice goes through asks for zero (`if not n`, `if n <= 0: return []`,
 `n or 10`, a conditional expression), for numbers that the code itself tells (literals, constants of the module or of
-a class, sums of these), and for attributes, settings and parameters with a default.
+a class, sums of these), and for fields, settings and parameters with another default.
 
 ## Known problems
-Attributes and settings that a user may set to 0 are not reported.
+Settings with another default that a user may set to 0 are not reported.
 
 ## Fix safety
 Safe: `history[max(len(history) - n, 0):]` is the same list for every number from 1 on, and empty for 0. What comes
@@ -71,16 +71,11 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         function = anatomy.module.scope_of[node].function
         single = ex.index(node) is not None
         counted = contents.counted(node.value)
-        if _is_shown(anatomy, node) or (counted is None and (single or contents.history(node.value) is None)):
+        if counted is None and (single or contents.history(node.value) is None):
             continue
         zero = sizes.zero(found, node, function)
         if zero is not None and f"len({ex.source(node.value)})" not in ex.source(found, 200):
             yield _draft(anatomy, node, found, zero, single)
-
-
-def _is_shown(anatomy: Anatomy, node: cst.Subscript) -> bool:
-    """A part of an f-string: most likely a text that is cut, no list."""
-    return isinstance(anatomy.module.parent[node], cst.FormattedStringExpression)
 
 
 def _draft(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression, zero: Zero, single: bool) -> Draft:

@@ -51,16 +51,22 @@ class Sizes:
             return self._worked_out(size, at, function, depth)
         if isinstance(size, cst.Call):
             return self._called(size, at, function, depth)
-        if isinstance(size, cst.Name):
-            return self._named(size, at, function, depth)
-        return None
+        if isinstance(size, cst.Name) and (found := self._named(size, at, function, depth)) is not None:
+            return found
+        return self._kept(size, depth) if isinstance(size, (cst.Name, cst.Attribute)) else None
+
+    def _kept(self, size: cst.BaseExpression, depth: int) -> Zero | None:
+        """A field, or a name of the module, by all that it is set to."""
+        slot = self.facts.slots.of(size)
+        if slot is None or (slot[0] == "var" and slot[1].kind != "module"):
+            return None
+        scope = self.module.scope_of
+        zeros = (self.zero(each, each, scope[each].function, depth + 1) for each in self.facts.assigned(slot))
+        return next((zero for zero in zeros if zero is not None), None)
 
     def _either(self, size: cst.IfExp, at: cst.CSTNode, function: Scope, depth: int) -> Zero | None:
-        for part in (size.body, size.orelse):
-            found = self.zero(part, at, function, depth + 1)
-            if found is not None and ex.source(part) not in ex.source(size.test, 200):
-                return found
-        return None
+        parts = (part for part in (size.body, size.orelse) if ex.source(part) not in ex.source(size.test, 200))
+        return next((zero for part in parts if (zero := self.zero(part, at, function, depth + 1)) is not None), None)
 
     def _worked_out(self, size: cst.BinaryOperation, at: cst.CSTNode, function: Scope, depth: int) -> Zero | None:
         """`a - b`, `a // b`; `a * b` where one of them may be zero; not `a + 1`."""
@@ -87,6 +93,9 @@ class Sizes:
         if name in {"int", "round"} and len(given) == 1:
             if isinstance(given[0], cst.BinaryOperation) and isinstance(given[0].operator, (cst.Multiply, cst.Divide)):
                 return Zero(size, f"is `{ex.source(size, 40)}`, which may be 0")
+            default = ex.positional(given[0])[-1:] if isinstance(given[0], cst.Call) else []
+            if [ex.text(text) for text in (given[0], *default) if ex.text(text) is not None][-1:] == ["0"]:
+                return Zero(size, f"is 0 unless it is set: `{ex.source(size, 40)}`")
             return self.zero(given[0], at, function, depth + 1)
         callee = self.facts.slots.callee(size)
         if callee is None:
@@ -127,21 +136,15 @@ class Sizes:
                 return found
         numbers = [each.number for each in self.anatomy.contents.handed.get(slot, ())]
         known = bool(numbers) and all(number is not None and number > 0 for number in numbers)
-        if passed or known or self.anatomy.calls.sites[function] or not _may_be_number(param):
+        if passed or known or self.anatomy.calls.sites[function]:
             return None
+        if constant(self.anatomy, param.default) == 0:
+            return Zero(param, "is 0 unless it is given")
         if param.default is None:
             return Zero(param, f"is a parameter, and `{name}=0` asks for none")
-        if ex.dotted(param.default) == "None" and self._only_none_is_tested(name, function):
+        if ex.dotted(param.default) == "None":
             return Zero(param, f"is a parameter that only `None` switches off, and `{name}=0` asks for none")
         return None
-
-    def _only_none_is_tested(self, name: str, function: Scope) -> bool:
-        return any(
-            isinstance(node, cst.Comparison)
-            and ex.dotted(node.left) == name
-            and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot))
-            for node in function.nodes
-        )
 
     # -- has somebody made sure? ------------------------------------------------------------------------------
 
@@ -190,12 +193,6 @@ class Sizes:
             isinstance(node, cst.Name) and param.name.value == node.value and ex.integer(param.default)
             for param in parameters(function)
         )
-
-
-def _may_be_number(param: cst.Param) -> bool:
-    if param.annotation is None:
-        return True
-    return "int" in ex.source(param.annotation.annotation, 80)
 
 
 def asks_for_zero(test: cst.CSTNode, name: str) -> bool:

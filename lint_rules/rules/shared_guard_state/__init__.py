@@ -66,16 +66,14 @@ A counter is an attribute or global that rounds raise by one and compare with a 
 in the head of their loop, in it or in a helper, or after they have set it back to zero elsewhere; or one that errors of
 tools raise (or lower), of which a test answers instead of a tool. A signature is what a comparison of tool calls keeps
 on the object, by assignment, in a set or list, or in a dict that counts or marks them. What the body of a class makes,
-or a global, outlives an agent that is made for each turn, too. The state counts as begun anew when
-anything outside the rounds and `__init__` assigns it, the object that holds it, or empties it: in the function before
-its loop, in another method, in a public method of an imported base class. What empties the history as well begins
-another conversation, and no turn.
+or a global, outlives an agent that is made for each turn, too. The state counts as begun anew when anything outside the
+rounds and `__init__` assigns it, the object that holds it, or empties it: in the function before its loop, or in
+another method. What empties the history as well begins another conversation, and no turn.
 
-Silent: local state; a guard object that is made for the turn; state per session, under a key, or with one in the key of
-the call (`counts[chat, call]`); caches of results;
+Silent: local state; a guard object that is made for the turn; state per session, under a key; caches of results;
 programs that make one agent for one run, here or in the files that run its method; budgets that are meant for the whole
-life, which end with an error, or which others read, too; and what is kept since a person has said so, who was asked in
-words (`if answer == "always"`): that is leave to run a tool, and no repeat.
+life, which end with an error, or which others read, too; and what is kept since words say so (`if answer == "always"`):
+that is leave to run a tool, and no repeat.
 
 ## Known problems
 Of one file alone (standard input, an editor, flake8) nobody knows whether an agent is made anew for each turn.
@@ -101,10 +99,7 @@ _HELP = "keep it in a local of the function that runs the turn, or set it back b
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in GuardStates(anatomy).all():
-        notes = [Note(found.test, "it decides here")]
-        if found.made is not None:
-            notes.insert(0, Note(found.made, "it is made here, once"))
-        notes.append(Note(found.loop.asks, "in the rounds that ask the model here"))
+        notes = [Note(found.test, "it decides here"), Note(found.loop.asks, "in the rounds that ask the model here")]
         yield Draft(found.node, _message(found), _HELP, beside(found.node, notes), "medium")
 
 

@@ -13,7 +13,6 @@ from lint_rules.anatomy.guards.guards import Guard, Guards
 from lint_rules.anatomy.messages.growth import SETUPS
 from lint_rules.anatomy.rounds.limits import Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
-from lint_rules.anatomy.rounds.waits import waits_for_words
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import conditions
@@ -24,19 +23,17 @@ from lint_rules.syntax.walk import nodes_below, walk
 
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.Equal, cst.NotEqual)
 _WITH_VALUES = ARGUMENTS | {Part.WHOLE}
-_TIDYING = frozenset({"strip", "lower", "casefold", "upper"})
 
 
 @record
 class GuardState:
-    """`node` changes `slot` in the rounds of `loop`, `test` decides by it, `made` (if seen) is where it begins."""
+    """`node` changes `slot` in the rounds of `loop`, `test` decides by it."""
 
     how: Literal["counter", "signature", "seen"]
     node: cst.CSTNode
     slot: Slot
     test: cst.CSTNode
     loop: RoundLoop
-    made: cst.CSTNode | None
 
 
 class GuardStates:
@@ -140,20 +137,15 @@ class GuardStates:
         """`self.same += 1`, set back to 0 when a round is not like the last, and compared with a limit."""
         for node in self.module.nodes_of(cst.AugAssign):
             slot = self.facts.slots.of(node.target)
-            if (
-                slot is None
-                or not _outlives(slot)
-                or not isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign))
-            ):
-                continue
-            if ex.integer(node.value) != 1 or not self._in_rounds(node, loop, region):
+            by_one = isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign)) and ex.integer(node.value) == 1
+            if slot is None or not _outlives(slot) or not by_one or not self._in_rounds(node, loop, region):
                 continue
             test = self._compared(slot, loop, region)
             if test is None or not (self._is_set_back(node, slot) or self._bounds_turn(test, slot, loop, region)):
                 if test is None or not self._counts_failures(node, test, slot, loop, region):
                     continue
             if not self._begun_anew(slot, loop, region):
-                yield GuardState("counter", node, slot, test, loop, self._made(slot))
+                yield GuardState("counter", node, slot, test, loop)
 
     def _compared(self, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
         for node in self.module.nodes_of(cst.Comparison):
@@ -214,17 +206,15 @@ class GuardStates:
                 change = self._kept(guard, slot, loop, region) if _outlives(slot) else None
                 if change is not None and not self._begun_anew(slot, loop, region):
                     how: Literal["signature", "seen"] = "signature" if guard.how == "equal" else "seen"
-                    yield GuardState(how, change, slot, guard.node, loop, self._made(slot))
+                    yield GuardState(how, change, slot, guard.node, loop)
 
     def _kept(self, guard: Guard, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
         """Where the rounds store a signature: an assignment, `seen.add(key)`, `counts[key] += 1`, `seen[key] = True`.
 
-        A dict of results is a cache, and who else is asked for in a key has a state of its own.
+        A dict of results is a cache.
         """
         if guard.how == "equal":
             return next((node for node in self._assigned(slot) if self._in_rounds(node, loop, region)), None)
-        if self._is_for_one_of_many(guard):
-            return None
         for node in self.module.nodes_of(cst.Assign, cst.AugAssign):
             target = ex.targets(node)[0]
             if isinstance(target, cst.Subscript) and self.facts.slots.of(target.value) == slot and _marks(node.value):
@@ -237,49 +227,19 @@ class GuardStates:
                     return call
         return None
 
-    def _is_for_one_of_many(self, guard: Guard) -> bool:
-        """Whether a key says more than what is called: `(chat_id, name, args)`."""
-        signatures = self.anatomy.guards.signatures
-        for value in self.facts.values_of(guard.key_node) or [guard.key_node]:
-            parts = (e.value for node in walk(value) if isinstance(node, (cst.Tuple, cst.List)) for e in node.elements)
-            filled = (node.expression for node in walk(value) if isinstance(node, cst.FormattedStringExpression))
-            for part in (*parts, *filled):
-                if isinstance(part, (cst.Name, cst.Attribute)) and not signatures.of(part).made:
-                    return True
-        return False
-
     def _is_granted(self, node: cst.Call) -> bool:
-        """Whether something is put there since a person has said so, or who asks one: `if answer == "always": ...`."""
+        """Whether something is put there since words say so: `if answer == "always": ...`."""
         function = self.module.scope_of[node].function
         for tested, _ in conditions.passed(self.module, node, function.node):
             test = tested.test if isinstance(tested, (cst.If, cst.IfExp)) else None
             for part in walk(test) if test is not None else ():
-                left, _, right = ex.compared(part) if isinstance(part, cst.Comparison) else (None, None, None)
-                if left is not None and right is not None and self._says_words(right) and self._is_asked_for(left):
+                if isinstance(part, cst.Comparison) and self._says_words(ex.compared(part)[2]):
                     return True
         return False
 
     def _says_words(self, node: cst.BaseExpression) -> bool:
         parts = node.elements if isinstance(node, (cst.Tuple, cst.List, cst.Set)) else ()
         return ex.text(node) is not None or (bool(parts) and all(ex.text(part.value) is not None for part in parts))
-
-    def _is_asked_for(self, node: cst.BaseExpression) -> bool:
-        """`input("Allow it? ")`, `await self.confirm(prompt)`, also tidied up: an answer of somebody outside."""
-        base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in _TIDYING else None
-        if base is not None:
-            return self._is_asked_for(base)
-        for value in self.facts.values_of(node) or [node]:
-            call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
-            inner = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) in _TIDYING else None
-            call = ex.inner(inner) if inner is not None else call
-            callee = self.facts.slots.callee(call)
-            imports, inside = self.anatomy.module.imports, callee.nodes_of(cst.Call) if callee else []
-            waits = callee is None or any(waits_for_words(each, imports) for each in inside)
-            if not isinstance(call, cst.Call) or not waits or not any(map(_is_said, call.args)):
-                return False
-            if self.anatomy.turns.reaches_model(call):
-                return False
-        return True
 
     # -- begun anew -------------------------------------------------------------------------------------------
 
@@ -300,20 +260,20 @@ class GuardStates:
                 targets = [part for target in node.targets for part in ex.bound_places(target.target)]
             elif isinstance(node, cst.AnnAssign):
                 targets = [node.target]
-            elif isinstance(node, cst.Call) and (ex.called_name(node) == "clear" or self._may_begin_anew(node)):
+            elif isinstance(node, cst.Call) and ex.called_name(node) == "clear":
                 base = ex.receiver(node)
                 targets = [base] if base is not None else []
             if any(self.facts.slots.of(target) in slots for target in targets):
                 return True
             if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and slot[0] == "attr":
                 holder = isinstance(node.targets[0].target, cst.Attribute)  # `self.guard = Guard()`
-                if holder and self.facts.slots.constructed(node.value) is slot[1] and not self._is_of_all_objects(slot):
+                if (
+                    (holder or where is loop.function)
+                    and self.facts.slots.constructed(node.value) is slot[1]
+                    and not self._is_of_all_objects(slot)
+                ):
                     return True
-        return self._by_base_class(slot, loop)
-
-    def _may_begin_anew(self, call: cst.Call) -> bool:
-        """`self.guard.start()`: a call for its own sake, of what nobody here can read."""
-        return not call.args and self.facts.slots.callee(call) is None and self.module.is_statement(call)
+        return False
 
     def _begins_talk(self, function: Scope, loop: RoundLoop) -> bool:
         known = self.facts.calls.get(loop.asks)
@@ -322,43 +282,6 @@ class GuardStates:
             return False
         writes = self.anatomy.writes.by_function[function]
         return any(write.slot == history and write.kind in {"cut", "rebind", "replace"} for write in writes)
-
-    def _by_base_class(self, slot: Slot, loop: RoundLoop) -> bool:
-        """Whether a base class of another file sets the attribute in a method that is no part of the rounds there."""
-        owner = _owner(slot)
-        if owner[0] != "attr" or loop.function.owner is None:
-            return False
-        for base in ex.bases(loop.function.owner.node):
-            found = self.anatomy.imported_class(base.value) if type(base) is cst.Name else None
-            for method in found[1].methods.values() if found is not None else ():
-                if method.name in SETUPS or method.name.startswith("_"):
-                    continue
-                for write in method.nodes:
-                    if isinstance(write, cst.Assign) and isinstance(target := write.targets[0].target, cst.Attribute):
-                        if target.attr.value == owner[2]:
-                            return True
-        return False
-
-    def _made(self, slot: Slot) -> cst.CSTNode | None:
-        """Where the state, or the object that holds it, is made."""
-        for wanted in _prefixes(slot):
-            for node in self._assigned(wanted):
-                where = self.module.scope_of[node].function
-                if where.name in SETUPS or where.kind in {"class", "module"}:
-                    return node
-        return self._holder(slot)
-
-    def _holder(self, slot: Slot) -> cst.CSTNode | None:
-        """`self.repeats = Repeats()` for an attribute of `Repeats`."""
-        for node in self.module.nodes_of(cst.Assign) if slot[0] == "attr" else ():
-            if isinstance(node.value, cst.Call) and self.facts.slots.constructed(node.value) is slot[1]:
-                return node
-        return None
-
-
-def _is_said(arg: cst.Arg) -> bool:
-    """Whether an argument may be a question to a person: words, or the name of some."""
-    return isinstance(arg.value, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString, cst.Name))
 
 
 def _is_mixed_or_raises(end: cst.If) -> bool:

@@ -54,11 +54,12 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 The key must come from tool calls, and be compared with what an earlier round left behind. Names of arguments in a key
-(`sorted(args)`, `args.keys()`, a comprehension over the keys), also in an own object, are reported in every comparison,
-set, dict or count. Names of tools alone are reported only where two rounds are compared for equality, and the outcome
-does something; a count per tool, a set of tools that were used, and headings by tool are silent. Where the arguments
-are compared elsewhere in the same function, or something is put into the entry of a call that is made in another file,
-the rule is silent.
+(`sorted(args)`, `args.keys()`, a comprehension over the keys, or that takes no more than the types of the values), also
+in an own object, are reported in every comparison, set, dict or count. Names of tools alone are reported only where two
+rounds are compared for equality, and the outcome does something, where names are counted among the last ones, or where
+a call is refused with words since one of its name has been run; a count per tool, a set of tools that were used, and
+headings by tool are silent. Where the arguments are compared elsewhere in the same function, or something is put into
+the entry of a call that is made in another file, the rule is silent.
 
 ## Known problems
 A run that must not use one tool twice in a row on purpose looks the same; write a comment and `# noqa: AGL404`.
@@ -85,6 +86,7 @@ from lint_rules.anatomy.guards.signatures import Made
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.signature_without_values.fixes import repair
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.walk import walk
 
 _HELP = "put the values in: `(call.name, args)` with parsed arguments, or their text with sorted keys"
@@ -108,7 +110,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             told |= nodes
         elif (
             is_known
-            and guard.how == "equal"
+            and (guard.how == "equal" or _keeps_the_last(anatomy, guard) or _refuses(anatomy, guard))
             and not _beside_another(anatomy, guard)
             and outcomes.does_something(anatomy, guard)
             and guard.function.node not in told
@@ -126,13 +128,52 @@ def _is_all_of_a_call(anatomy: Anatomy, made: Made) -> bool:
     return told is not None and not told.opaque and Part.NAME in told.parts
 
 
+def _keeps_the_last(anatomy: Anatomy, guard: Guard) -> bool:
+    """Whether names are counted among the last ones, `recent.count(name)`: those of a whole run may be a budget."""
+    if guard.how != "counted":
+        return False
+    of, module = anatomy.facts.slots.of, anatomy.module
+    made = [guard.node, *(value for slot in guard.slots for value in anatomy.facts.assigned(slot))]
+    parts = [part for value in made for part in walk(value)]
+    cut = any(ex.slice_of(p) or (isinstance(p, cst.Call) and ex.argument(p, "maxlen")) for p in parts)
+    dropped = (c for c in module.nodes_of(cst.Call) if ex.called_name(c) in {"pop", "popleft"} and len(c.args) < 2)
+    return cut or any(of(ex.receiver(call)) in guard.slots for call in dropped)
+
+
+def _refuses(anatomy: Anatomy, guard: Guard) -> bool:
+    """Whether a call is answered with words, and not run, as one of its name has been: each that is run is noted.
+
+    A set of tools that some condition puts there, as who has failed or was allowed, says more than that.
+    """
+    module, puts = anatomy.module, anatomy.guards.signatures.puts
+    found = outcomes.branches(anatomy, guard) if guard.how == "among" else []
+    tests = {branch.test for branch in found}
+    noted = [put for slot in guard.slots for put in puts.get(slot, ())]
+    for put in noted:
+        around = next((o for o in module.ancestors(put) if isinstance(o, (cst.For, cst.FunctionDef))), None)
+        if module.in_handler(put) or any(test not in tests for test, _ in passed(module, put, around)):
+            return False
+    return bool(noted) and any(_says(anatomy, branch) for branch in found)
+
+
+def _says(anatomy: Anatomy, branch: outcomes.Branch) -> bool:
+    """Whether a branch gives back or stores words, other than for people and but for keys."""
+    texts = (
+        (n for n in walk(branch.body) if isinstance(n, (cst.SimpleString, cst.FormattedString))) if branch.body else ()
+    )
+    parent = anatomy.module.parent
+    return any(not isinstance(parent[text], cst.Index) and not outcomes.is_shown(anatomy, text) for text in texts)
+
+
 def _beside_another(anatomy: Anatomy, guard: Guard) -> bool:
     """`name == last_name and result == last_result`: more than the name is compared."""
+    names = {other.node for other in anatomy.guards.all if other.parts == {Part.NAME}}
     above = anatomy.module.parent.get(guard.node)
     while isinstance(above, cst.BooleanOperation):
         for inside in walk(above):
             if isinstance(inside, cst.Comparison) and inside is not guard.node:
-                if not isinstance(inside.comparisons[0].operator, (cst.Is, cst.IsNot)):
+                is_equal = isinstance(inside.comparisons[0].operator, (cst.Equal, cst.NotEqual))
+                if is_equal and inside not in names and ex.integer(inside.comparisons[0].comparator) is None:
                     return True
         above = anatomy.module.parent.get(above)
     return False

@@ -36,7 +36,7 @@ def _arguments(node: cst.BaseExpression) -> cst.BaseExpression | None:
     """`args` of `sorted(args)`, `args.keys()`, `list(args.keys())`."""
     while isinstance(node, cst.Call):
         base = ex.receiver(node)
-        if base is not None:
+        if base is not None and ex.called_name(node) != "join":
             return base if ex.called_name(node) == "keys" and not node.args else None
         if len(node.args) != 1 or node.args[0].star or node.args[0].keyword is not None:
             return None

@@ -49,16 +49,16 @@ or of how many of them there are so far, also beside the call's own name, and wh
 all (where the program itself says which tool it is, as in an example or a script of replies, that is no collision). A
 position in a history, in a list that outlives the reply, or of calls that have a message each, comes once; and where no
 result says the id, nobody pairs by it. A name is no collision where a reply comes to one call, made in no loop for a
-list of one. What stands in for a missing id is not reported where the function parses the arguments: an API that sends
-them as JSON text sends ids, too. Positions and names of streamed pieces are reported when they are used as a key and
-the piece's own `index` is never read; and arguments that are added to one place for all calls of a stream, which
-nothing in its loop begins anew. Names put together with `+=` are reported beside arguments that are put together so,
-where the id of the call is assigned again: a server that sends the id with every piece sends the name with it. `[{}] *
-n` is reported where its entries become calls. A result that is written to the last call of a list, by a function that
-did not put it there, is written to the wrong one when calls run side by side. An API that pairs by name (Gemini) finds
-no call for a result whose name is the id that its message says: it is reported where the file puts calls into that form
-by their names, and calls have ids of their own there. Results that a loop over the calls keeps by the names of their
-tools, and that are looked up by these behind it, are those of the last call of each tool.
+list of one. What stands in for a missing id is not reported where the function always parses the arguments (an API that
+sends them as JSON text sends ids, too), nor where the file gives all calls ids. Positions and names of streamed pieces
+are reported when they are used as a key and the piece's own `index` is never read; and arguments that are added to one
+place for all calls of a stream, which nothing in its loop begins anew. Names put together with `+=` are reported beside
+arguments that are put together so, where the id is assigned again: a server that sends it with every piece sends the
+name, too. `[{}] * n` is reported where its entries become calls. A result that is written to the last call of a
+list, by a function that did not put it there, is written to the wrong one when calls run side by side. An API that
+pairs by name (Gemini) finds no call for a result whose name is the id that its message says: it is reported where the
+file puts calls into that form by their names, and calls have ids of their own there. Results that a loop over the calls
+keeps by the names of their tools, and that are looked up by these behind it, are those of the last call of each tool.
 
 ## Known problems
 APIs that match results by name (Gemini) need no ids; there, the defect shows where an adapter gives ids to programs

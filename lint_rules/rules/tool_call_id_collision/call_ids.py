@@ -116,9 +116,12 @@ def _ways(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpre
 
 @once(circular=False)
 def _are_texts(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a function parses the arguments of calls."""
+    """Whether a function parses the arguments of calls, and does so always: not where it has told text from objects."""
+    perhaps = anatomy.facts.told(("str", True))
     return any(
-        anatomy.facts.decoder(call) is not None and Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(call.args[0].value)
+        anatomy.facts.decoder(call) is not None
+        and call.args[0].value not in perhaps
+        and Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(call.args[0].value)
         for call in function.nodes_of(cst.Call)
         if call.args
     )
@@ -185,10 +188,29 @@ def _by_position(
             continue
         through = loop.iter.args[0].value
         of_reply = is_call and anatomy.facts.kinds(through).keys().isdisjoint({Kind.HISTORY, Kind.MESSAGE})
-        if (of_reply or anatomy.facts.is_kind(through, Kind.CALLS)) and not _makes_messages(anatomy, loop):
+        told = of_reply or anatomy.facts.is_kind(through, Kind.CALLS)
+        if told and not _makes_messages(anatomy, loop) and not _is_never_missing(anatomy, value, items, through):
             return SharedId(value, "position", loop.iter)
     counted = [only for only in positions if is_call and _is_count_of_its_list(anatomy, only, made)]
     return SharedId(value, "position", counted[0]) if counted else None
+
+
+def _is_never_missing(
+    anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.BaseExpression], calls: cst.BaseExpression
+) -> bool:
+    """Whether an id stands in for one that all calls have, as far as the file tells.
+
+    It makes the calls of the list, each with an id, or says in a result what it says in no call.
+    """
+    facts, same = anatomy.facts, ex.source(value, 200)
+    if not any((pair := ex.member(part)) is not None and pair[1] in IDS for part in ex.alternatives(value)):
+        return False
+    if items.get("id") is not value:
+        return all(ex.source(made["id"], 200) != same for _, made in anatomy.made if "id" in made)
+    slot = facts.slots.of(calls)
+    given = (facts.slots.of(part) for part, *_ in facts.given_apart(slot)) if slot is not None else ()
+    entries = [value for each in (slot, *given) if each is not None for value in facts.appended(each)]
+    return bool(entries) and all("id" in ex.dict_items(value) for value in entries)
 
 
 def _pairs_results(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
@@ -211,12 +233,9 @@ def _is_count_of_its_list(anatomy: Anatomy, node: cst.BaseExpression, made: cst.
 
     In the function that puts them there, or around it, where that asks no model.
     """
-    arg = anatomy.module.parent[made]
-    put = anatomy.module.parent[arg] if isinstance(arg, cst.Arg) else None
-    base = ex.receiver(put) if isinstance(put, cst.Call) and ex.called_name(put) == "append" else None
     counted = node.args[0].value if type(node) is cst.Call and ex.dotted(node.func) == "len" and node.args else None
-    slot = anatomy.facts.slots.of(base)
-    if slot is None or counted is None or anatomy.facts.slots.of(counted) != slot:
+    slot = anatomy.facts.slots.of(counted)
+    if slot is None or not any(made in (each, *anatomy.facts.values_of(each)) for each in anatomy.facts.appended(slot)):
         return False
     own, maker = slot[1] if slot[0] == "var" else None, anatomy.module.scope_of[made].function
     around = own is not None and own.kind == "function" and own is not maker and not anatomy.calls.reaches_llm(own)
@@ -302,7 +321,10 @@ def results_by_name(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.
                 kept[facts.slots.of(into)] = key, region
     for read in anatomy.module.nodes_of(cst.Subscript, cst.Call) if kept else ():
         at = ex.index(read) if isinstance(read, cst.Subscript) else read.args[0].value if read.args else None
-        found = kept.get(facts.slots.of(read.value if isinstance(read, cst.Subscript) else ex.receiver(read)))
+        base = read.value if isinstance(read, cst.Subscript) else ex.receiver(read)
+        helpers = (facts.slots.callee(value) for value in facts.values_of(base))
+        held = [base, *(value for helper in helpers if helper is not None for value in helper.returned)]
+        found = next((kept[slot] for value in held if (slot := facts.slots.of(value)) in kept), None)
         if found is not None and at is not None and _says_name(anatomy, at):
             if not anatomy.module.inside(read, found[1]):
                 yield found[0], read
@@ -328,11 +350,13 @@ def _says_name(anatomy: Anatomy, key: cst.BaseExpression) -> bool:
 
 
 def _runs_one(anatomy: Anatomy, value: cst.BaseExpression, calls: frozenset[Slot]) -> bool:
-    """Whether a call, or what is written in it, is handed to a function."""
+    """Whether a call, what is written in it, or its arguments are handed to a function."""
     for call in (part for part in walk(value) if isinstance(part, cst.Call)):
         if may_run(call) and anatomy.facts.decoder(call) is None and anatomy.facts.encoder(call) is None:
             given = [part for arg in call.args for part in walk(arg.value) if isinstance(part, cst.Name)]
-            if any(anatomy.facts.slots.of(part) in calls for part in given):
+            if any(
+                anatomy.facts.slots.of(part) in calls or anatomy.facts.is_kind(part, Kind.ARGUMENTS) for part in given
+            ):
                 return True
     return False
 
@@ -357,10 +381,6 @@ def _stores_result(anatomy: Anatomy, node: cst.CSTNode, entries: set[Slot | None
     if isinstance(node, cst.Assign):
         pair = ex.member(node.targets[0].target)
         return pair is not None and pair[1] in _RESULTS and of(pair[0]) in entries - {None}
-    if isinstance(node, cst.Call) and ex.called_name(node) == "update" and len(node.args) == 1:
-        base = ex.receiver(node)
-        items = ex.dict_items(node.args[0].value)
-        return base is not None and of(base) in entries - {None} and bool(items.keys() & _RESULTS)
     return False
 
 

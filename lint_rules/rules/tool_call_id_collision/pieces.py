@@ -12,6 +12,7 @@ from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.tool_call_id_collision.call_ids import is_some_name, position_in
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -115,47 +116,37 @@ def _stream_around(anatomy: Anatomy, identity: Identity, node: cst.CSTNode) -> c
 
 
 def _bound_in(loop: cst.For, besides: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """What a loop assigns, or empties, `besides` one statement."""
+    """What a loop assigns, `besides` one statement."""
     for node in walk(loop.body):
         if isinstance(node, (cst.Assign, cst.AnnAssign)) and node is not besides:
             yield from ex.targets(node)
-        elif isinstance(node, cst.Call) and ex.called_name(node) == "clear" and (base := ex.receiver(node)) is not None:
-            yield base
 
 
 def names_put_together(anatomy: Anatomy) -> Iterator[tuple[cst.AugAssign, cst.AugAssign]]:
-    """`call["name"] += piece.function.name`, beside `call["arguments"] += ...`: both.
-
-    Only where the id is assigned with each piece that has one: a piece that brings the id again brings the name again.
-    """
+    """`call["name"] += piece.function.name`, beside `call["arguments"] += ...`: both."""
     pieces: dict[tuple[Scope, str], cst.AugAssign] = {}
     added = [n for n in anatomy.module.nodes_of(cst.AugAssign) if isinstance(n.operator, cst.AddAssign)]
     for node in added:
-        pair = ex.member(node.target)
-        if pair is not None and pair[1] == "arguments":
-            pieces[anatomy.module.scope_of[node].function, ex.source(pair[0], 200)] = node
+        if "arguments" in _members(node.value):
+            pieces[_entry(anatomy, node, node.target)] = node
+    assigned = (node for node in anatomy.module.nodes_of(cst.Assign) if "id" in _members(node.value))
+    again = {_entry(anatomy, node, node.targets[0].target) for node in assigned}  # what brings the id brings the name
     for node in added:
-        pair = ex.member(node.target)
-        if pair is None or pair[1] != "name" or not _is_name_of_piece(anatomy, node.value):
-            continue
-        beside = pieces.get((anatomy.module.scope_of[node].function, ex.source(pair[0], 200)))
-        if beside is not None and _id_comes_again(anatomy, node) and not _tested(anatomy, node):
+        beside = pieces.get(_entry(anatomy, node, node.target)) if _is_name_of_piece(anatomy, node.value) else None
+        if beside is not None and _entry(anatomy, node, node.target) in again and not _tested(anatomy, node):
             yield node, beside
 
 
-def _id_comes_again(anatomy: Anatomy, node: cst.AugAssign) -> bool:
-    """Whether `call["id"] = piece.id` stands in the same function, for a call that may have its id already."""
-    call = ex.member(node.target)
-    while call is not None and (above := ex.member(call[0])) is not None and above[1] in {"function", "function_call"}:
-        call = above
-    base = ex.source(call[0], 200) if call is not None else ""
-    return any(
-        isinstance(other, cst.Assign)
-        and (pair := ex.member(other.targets[0].target)) is not None
-        and pair[1] == "id"
-        and ex.source(pair[0], 200) == base
-        for other in anatomy.module.scope_of[node].function.nodes
-    )
+def _entry(anatomy: Anatomy, node: cst.CSTNode, field: cst.BaseExpression) -> tuple[Scope, str]:
+    """The call that a field is part of, as it is written in a function."""
+    while (pair := ex.member(field)) is not None and (above := ex.member(pair[0])) and above[1] == "function":
+        field = pair[0]
+    return anatomy.module.scope_of[node].function, ex.source(pair[0], 200) if pair is not None else ""
+
+
+def _members(value: cst.BaseExpression) -> set[str | int]:
+    """The names of the fields that a value may be: `arguments` of `piece.function.arguments or ""`."""
+    return {pair[1] for part in ex.alternatives(value) if (pair := ex.member(part)) is not None}
 
 
 def _is_name_of_piece(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
@@ -166,14 +157,8 @@ def _is_name_of_piece(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 def _tested(anatomy: Anatomy, node: cst.AugAssign) -> bool:
     """Whether the name is looked at before more is added to it."""
     target = ex.source(node.target, 200)
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, (cst.FunctionDef, cst.For, cst.While)):
-            return False
-        if isinstance(outer, cst.If):
-            parts = (n for n in walk(outer.test) if isinstance(n, (cst.Attribute, cst.Subscript, cst.Call, cst.Name)))
-            if any(ex.source(part, 200) == target for part in parts):
-                return True
-    return False
+    tests = (tested.test for tested, _ in passed(anatomy.module, node, anatomy.module.loop_around(node)))
+    return any(isinstance(n, cst.BaseExpression) and ex.source(n, 200) == target for test in tests for n in walk(test))
 
 
 def one_dict_many_times(anatomy: Anatomy) -> Iterator[tuple[cst.BinaryOperation, cst.CSTNode]]:
