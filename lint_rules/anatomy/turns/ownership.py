@@ -154,7 +154,17 @@ class Ownership:
         anew = [value for value in values if not self._is_handed(value, slot)]
         if param is not None:
             return not anew and self._is_given(param, slot, function)
-        return bool(values) and all(self.is_own(value, function) for value in anew)
+        return bool(values) and all(self.is_own(value, function) for value in anew) and not self._is_let_out(node, slot)
+
+    def _is_let_out(self, node: cst.BaseExpression, slot: Slot) -> bool:
+        """Whether the function has handed a local to what it has begun, and that may run beside `node`."""
+        begun = (each for each in self.starts if self.module.scope_of[each.node].function is slot[1])
+        return any(
+            self.module.before(each.node, node)
+            and self.facts.slots.names_any(each.node, {slot})
+            and self.anatomy.races.joins.runs_beside(each, node)
+            for each in begun
+        )
 
     def _is_handed(self, value: cst.BaseExpression, slot: Slot) -> bool:
         """`body = await completed(body)`: what a function gives back that is handed no more than the object itself."""
@@ -284,6 +294,8 @@ class Ownership:
         if slot is None or slot[0] != "var":
             return False
         loops = [o for o in self.module.ancestors(target) if isinstance(o, _LOOPS)]
+        if self.anatomy.aliases.lasting_at(base, slot[1]) is not None:
+            return False  # `talks.setdefault(key, Talk())`
         made = [v for v in self.facts.assigned(slot) if isinstance(v, cst.Call)]
         if loops and made:
             return all(self.module.inside(value, loops[0]) for value in made)
@@ -299,13 +311,11 @@ class Ownership:
         """Whether the function that starts a run goes on using the object itself."""
         function = self.module.scope_of[node].function
         return any(
-            isinstance(n, cst.Call)
-            and self.module.before(node, n)
-            and (b := ex.receiver(n)) is not None
-            and self.facts.slots.of(b) == slot
-            and self.facts.slots.callee(n) is not None
-            and self.anatomy.writes.does_write(self.facts.slots.callee(n))  # type: ignore[arg-type]
-            for n in function.nodes
+            self.module.before(node, n)
+            and any(self.facts.slots.of(given) == slot for given in ex.handed(n))
+            and (callee := self.facts.slots.callee(n)) is not None
+            and self.anatomy.writes.does_write(callee)
+            for n in function.nodes_of(cst.Call)
         )
 
     def before_sharing(self, call: cst.Call, caller: Scope) -> bool:
