@@ -368,7 +368,7 @@ def _checked(races: Races, call: cst.CSTNode) -> bool:
 
 
 def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.CSTNode | Start, str] | None:
-    """Another function that adds to the kept history and can run meanwhile."""
+    """Another function that adds to the kept history, or brings another one, and can run meanwhile."""
     cls = races.facts.slots.classes.get(keeper)
     for node in races.module.nodes_of(cst.Call):
         if not isinstance(node.func, cst.Attribute):
@@ -378,7 +378,8 @@ def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.C
         same = slot == keeper or (cls is not None and slot is not None and races.facts.slots.classes.get(slot) is cls)
         if slot is None or not same or where is function or races.is_setup(where):
             continue
-        if races.keepers.role(node, slot) == "grow":
+        role = races.keepers.role(node, slot)
+        if role == "grow" or (role == "rewrite" and node.args):
             if _runs_beside(races, function, where):
                 return node, f"`{where.name}` may add messages meanwhile"
     return _grown_by_others(races, function, keeper)
