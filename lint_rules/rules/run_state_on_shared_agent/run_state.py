@@ -22,7 +22,7 @@ from lint_rules.anatomy.turns.races import run_apart
 from lint_rules.anatomy.turns.reply_places import bound_values
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, describe, whole_of
+from lint_rules.anatomy.values.slots import Slot, describe, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import once
@@ -99,9 +99,15 @@ class RunStates:
         return self._asking[function]
 
     def _held(self, node: cst.CSTNode, function: Scope) -> bool:
-        """Whether a lock keeps other runs away: one for all, or that of a key, where the object is that key's, too."""
+        """Whether a lock keeps other runs away: one for all, or that of a key, where the object is that key's, too.
+
+        It is none of a key that keeps the locks of all keys itself.
+        """
         locks = self.races.locks.held(node, function)
-        return not all(map(_is_of_many, locks)) or (bool(locks) and not self._is_for_all_keys(function))
+        if not all(map(_is_of_many, locks)):
+            return True
+        keeps_all = any(root_object(lock)[:2] == ("attr", function.owner) for lock in locks)
+        return bool(locks) and not keeps_all and not self._is_for_all_keys(function)
 
     @once(circular=True)
     def _is_for_all_keys(self, function: Scope) -> bool:
@@ -210,7 +216,9 @@ class RunStates:
             if not asks:
                 return
             asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
-            if asked is None or self._held(node, function):
+            place = self.anatomy.aliases.lasting_at(base, function)
+            of_key = place is not None and _is_of_many(place) and bool(self.races.locks.held(node, function))
+            if asked is None or of_key or self._held(node, function):
                 continue
             for there, name, read in self._reads_told(node, base, function):
                 yield RunState("told", node, function, name, asked, read, there)
