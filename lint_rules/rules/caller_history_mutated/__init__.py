@@ -95,7 +95,8 @@ _HELP = "work on a copy: `copy.deepcopy(messages)` at the entry, or build the ch
 _SENT = frozenset(
     {"content", "role", "tool_calls", "function_call", "tool_call_id", "parts", "images", "cache_control", "name"}
 )
-_CUTS = frozenset({"pop", "remove", "clear", "insert", "popleft", "reverse", "sort"})
+_ORDERS = frozenset({"reverse", "sort"})
+_CUTS = frozenset({"pop", "remove", "clear", "insert", "popleft", *_ORDERS})
 _ADDS = frozenset({"append", "extend"})
 _EDITS = frozenset({"pop", "update", "setdefault", "append", "extend", "insert", "remove", "clear"})
 
@@ -156,7 +157,8 @@ def _matters(anatomy: Anatomy, given: Given, store: SharedStore) -> bool:
     if isinstance(node, cst.Call):
         if ex.called_name(node) in _CUTS:
             kept = ex.called_name(node) != "insert" and _keeps_talk(anatomy, given, node)
-            return ex.key(node) is None and _goes_on(anatomy, given) and not kept
+            goes_on = ex.called_name(node) in _ORDERS or _goes_on(anatomy, given)
+            return ex.key(node) is None and goes_on and not kept
         return ex.called_name(node) in _ADDS and _adds_instruction(anatomy, given, node)
     return isinstance(node, cst.Del) and not _undoes(anatomy, node) and _goes_on(anatomy, given)
 

@@ -13,6 +13,7 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.anatomy.values.slots import is_method
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.reaching import Definition
 
@@ -177,7 +178,14 @@ def _name_is_fresh(anatomy: Anatomy, name: cst.Name, call: cst.Call, caller: Sco
                 return False
         elif not _value_is_fresh(anatomy, definition, call, caller, level, depth):
             return False
-    return bool(definitions)
+    return bool(definitions) and not _goes_on_with(anatomy, name, call, caller, {each.point for each in definitions})
+
+
+def _goes_on_with(anatomy: Anatomy, name: cst.Name, call: cst.Call, caller: Scope, made: set[Point]) -> bool:
+    """Whether a caller uses what it has passed again, before it makes that anew."""
+    slot = anatomy.facts.slots.of_name(name)
+    uses = [use for uses in anatomy.readers(caller, slot).values() for use in uses] if slot is not None else []
+    return anatomy.leads(caller, [call], uses, made)
 
 
 def _value_is_fresh(
