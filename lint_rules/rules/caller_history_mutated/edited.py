@@ -13,7 +13,6 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.anatomy.values.slots import is_method
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.reaching import Definition
 
@@ -178,14 +177,15 @@ def _name_is_fresh(anatomy: Anatomy, name: cst.Name, call: cst.Call, caller: Sco
                 return False
         elif not _value_is_fresh(anatomy, definition, call, caller, level, depth):
             return False
-    return bool(definitions) and not _goes_on_with(anatomy, name, call, caller, {each.point for each in definitions})
+    return bool(definitions) and not _goes_on_with(anatomy, name, call, caller, definitions)
 
 
-def _goes_on_with(anatomy: Anatomy, name: cst.Name, call: cst.Call, caller: Scope, made: set[Point]) -> bool:
+def _goes_on_with(anatomy: Anatomy, name: cst.Name, call: cst.Call, caller: Scope, made: list[Definition]) -> bool:
     """Whether a caller uses what it has passed again, before it makes that anew."""
-    slot = anatomy.facts.slots.of_name(name)
-    uses = [use for uses in anatomy.readers(caller, slot).values() for use in uses] if slot is not None else []
-    return anatomy.leads(caller, [call], uses, made)
+    slot, points = anatomy.facts.slots.of_name(name), {each.point for each in made}
+    readers = anatomy.readers(caller, slot) if slot is not None else {}
+    uses = [use for point in points if point.statement is not None for use in readers.get(point.statement, ())]
+    return anatomy.leads(caller, [call], uses, points)
 
 
 def _value_is_fresh(

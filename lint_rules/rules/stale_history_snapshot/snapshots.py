@@ -101,7 +101,8 @@ class _Finder:
             else:
                 continue
             path = path_of(target)
-            for key, part in [("", value), *ex.dict_items(value).items()]:
+            fields = ex.dict_items(value) or (ex.made_of(value) if isinstance(value, cst.Call) else {})
+            for key, part in [("", value), *fields.items()]:
                 made = self.views.made_of(part)
                 if made is not None and path is not None:
                     yield _Snapshot(node, part, (*path, key) if key else path, *made)
