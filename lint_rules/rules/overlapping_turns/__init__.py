@@ -131,6 +131,7 @@ from lint_rules.rules.overlapping_turns.overlaps import Overlap, Overlaps
 from lint_rules.syntax.module import Scope
 
 _HELP = "hold one lock from the user's message to the last result, or let one consumer of a queue run all turns"
+_MOST_STARTS = 3
 _ARM_LATER = "arm the timer when the turn has ended"
 
 
@@ -145,7 +146,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if _of_text(found) and found.turn.slot in common:
             continue
         told.add(same)
-        notes = [started(found.start)]
+        begun = (each for each in anatomy.races.starts if each.function is found.start.function)
+        notes = [started(each) for each in dict.fromkeys([found.start, *begun])][:_MOST_STARTS]
         if found.start.switch is not None:
             notes.append(Note(found.start.switch, "this lets several run at a time"))
         if found.other is not None:

@@ -68,6 +68,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.anatomy.vocabulary import MESSAGE_PARTS
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.shallow_message_copy.edited_calls import EditedCall, edited_calls
 from lint_rules.rules.shallow_message_copy.fixes import repair
 from lint_rules.syntax import expressions as ex
 
@@ -93,6 +94,18 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in stores.values():
         found.sort(key=lambda store: anatomy.module.order[store.node])
         yield _draft(anatomy, found[0], found[1:4])
+    for edited in edited_calls(anatomy):
+        if edited.node not in claimed:
+            yield _edited(edited)
+
+
+def _edited(edited: EditedCall) -> Draft:
+    message = (
+        f"`{ex.source(edited.target, 40)}` stands in the message that was stored with the call, too: the history holds"
+        " arguments that the model never wrote"
+    )
+    help_ = "run the tool with a copy: `{**arguments, key: value}`"
+    return Draft(edited.node, message, help_, (Note(edited.stored, "stored here, with the same arguments"),))
 
 
 def _is_announced(anatomy: Anatomy, store: SharedStore) -> bool:
