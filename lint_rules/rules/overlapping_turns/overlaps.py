@@ -291,11 +291,17 @@ class Overlaps:
             for site in self._calls_after(begun, function):
                 if begun is start.node and not self.races.joins.runs_beside(start, site.node):
                     continue
-                if _same_owner(base, site.node.func):
+                if _same_owner(base, site.node.func) or self._shares_keeper(begun, site.node, turn):
                     for second in self._on_history(turn.slot, self.unguarded.reach(site.callee, None)):
                         if not start.on_loop or (function.is_async and self.turns.gives_way(second)):
                             return self._two(start, turn, second, site.node, site.callee.name)
         return None
+
+    def _shares_keeper(self, begun: cst.Call, call: cst.Call, turn: Turn) -> bool:
+        """`create_task(watch(desk))`, then `desk.chat(text)`: both get the object that keeps the history."""
+        slots, root = self.facts.slots, root_object(turn.slot)
+        kept = {slots.of(value) for value in ex.handed(call) if slots.instance(value) is root[1]} - {None}
+        return root[0] == "attr" and slots.names_any(begun, kept)
 
     def _calls_after(self, begun: cst.Call, function: Scope) -> Iterator[CallSite]:
         """The unguarded calls of functions of this file that may follow a call in the same function."""
