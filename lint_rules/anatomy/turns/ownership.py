@@ -70,7 +70,7 @@ class Ownership:
         """Whether all that an attribute gets is made for it; a field that only a framework fills is so, too."""
         values = self.facts.assigned(slot)
         if values:
-            return all(map(_is_made_here, values))
+            return all(self.anatomy.aliases.is_new(part) for value in values for part in ex.alternatives(value))
         made = {self.facts.slots.constructed(call) for call in self.module.nodes_of(cst.Call) if call.args} - {None}
         return not any(slot[1] in self.module.lineage(cls) for cls in made)
 
@@ -340,11 +340,6 @@ def _is_parsed(framework: str, param: cst.Param, module: SourceModule) -> bool:
     said = param.annotation.annotation if param.annotation is not None and param.default is None else None
     full = module.imports.resolve(said.value) if isinstance(said, cst.Name) else ""
     return framework == "fastapi" and "." in full and full.partition(".")[0] not in {"fastapi", "starlette"}
-
-
-def _is_made_here(value: cst.BaseExpression) -> bool:
-    """A list of its own: `[]`, `[prompt]`, `list(messages)`."""
-    return all(isinstance(part, (cst.List, cst.ListComp)) or sources(part) for part in ex.alternatives(value))
 
 
 @once(circular=False)

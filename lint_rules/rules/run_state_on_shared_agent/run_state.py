@@ -300,16 +300,11 @@ class RunStates:
 
         Also a global, if it is known that several runs of the function overlap.
         """
-        own, slot = self.module.self_name(function), self.facts.slots.of(base)
-        root = slot
-        while root is not None and root[0] == "member":
-            root = root[1]
-        if root is not None and root[:2] == ("var", self.module.top):
-            return self.races.overlapping(function) is not None
-        if isinstance(base, cst.Name):
-            values = self.facts.assigned(slot) if slot is not None and slot[1] is function else []
-            return bool(values) and all(_rooted_in(value, own) for value in values)
-        return isinstance(base, cst.Attribute) and _rooted_in(base, own)
+        place = self.anatomy.aliases.lasting_at(base, function)
+        root = root_object(place) if place is not None else ("",)
+        return root[0] == "attr" or (
+            root[:2] == ("var", self.module.top) and self.races.overlapping(function) is not None
+        )
 
     def _classes_of(self, base: cst.BaseExpression, function: Scope) -> Iterator[FoundClass]:
         """The classes of an object: known in this file, tested with `isinstance`, or of files that this one imports."""
@@ -482,16 +477,6 @@ class RunStates:
 def _is_of_many(slot: Slot) -> bool:
     """Whether a place is one of several that a dict or list holds: `locks[key]`."""
     return any(part[0] == "item" for part in whole_of(slot))
-
-
-def _rooted_in(node: cst.BaseExpression, own: str | None) -> bool:
-    """`self.a.b`, `self.tools.get("x")`, `self.tools["x"]`."""
-    node = ex.inner(node)
-    steps = 0
-    while isinstance(node, (cst.Attribute, cst.Call, cst.Subscript)):
-        node = node.func if isinstance(node, cst.Call) else node.value
-        steps += 1
-    return isinstance(node, cst.Name) and node.value == own and steps > 0
 
 
 def _globals_set(anatomy: Anatomy, setter: Scope) -> Iterator[Slot | None]:
