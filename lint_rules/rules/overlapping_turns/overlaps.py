@@ -63,7 +63,7 @@ class Overlaps:
         apart = [start for start in self.races.processes if not self.turns.are_told_by(start)]
         starts = [start for start in dict.fromkeys(starts) if not self.turns.are_told_by(start)]
         reach = {s: self.unguarded.reach(s.function, s) for s in (*starts, *apart)}
-        yield from self._rearmed(starts)
+        yield from self._rearmed(starts, reach)
         led = [(start, turn) for start in reach for turn in self._turns_in(reach[start], start)]
         places: set[cst.CSTNode] = set()
         served: set[tuple[Start, Slot]] = set()
@@ -132,18 +132,9 @@ class Overlaps:
         if start.caller is not None and start.caller.own and root_object(turn.slot)[0] == "attr":
             return True
         return all(
-            isinstance(node, cst.Call)
-            and not self._puts_in_global(node, turn)
-            and self.races.ownership.on_own_object(node, turn.function)
+            isinstance(node, cst.Call) and self.races.ownership.on_own_object(node, turn.function)
             for node in turn.grows
         )
-
-    def _puts_in_global(self, call: cst.Call, turn: Turn) -> bool:
-        """`note(key, [question])`: what a plain function is handed goes to a global that it knows by itself."""
-        if ex.receiver(call) is not None or root_object(turn.slot)[:2] != ("var", self.module.top):
-            return False
-        slots = (self.facts.slots.of(arg.value) for arg in call.args)
-        return all(slot is None or self.anatomy.aliases.of(slot) != turn.slot for slot in slots)
 
     def _begun_there(self) -> Iterator[Overlap]:
         """`pool.submit(engine.answer, key)`: turns of functions of other files that are begun here."""
@@ -155,30 +146,17 @@ class Overlaps:
 
     # -- the same turn again ----------------------------------------------------------------------------------
 
-    def _rearmed(self, starts: list[Start]) -> Iterator[Overlap]:
+    def _rearmed(self, starts: list[Start], reach: dict[Start, Reach]) -> Iterator[Overlap]:
         """`self._schedule()` before `self._turn()`, where `_schedule` starts this very function again."""
         for start in starts:
-            function = start.function
-            again = [start.node] if self.module.scope_of[start.node].function is function else []
-            scheduling = self.module.scope_of[start.node].function
-            again += [site.node for site in self.graph.calls[function] if site.callee is scheduling is not function]
-            for node in again:
-                if self.unguarded.is_guarded(node, function) and self.races.flags.guard(node, function):
-                    continue
-                for turn, call in self._turns_from(function):
-                    if self.anatomy.leads(function, [node], [call]) and not self.turns.is_apart(turn):
+            function, starter = start.function, self.module.scope_of[start.node].function
+            sites = self.graph.calls[function] if starter is not function else ()
+            again = [site.node for site in sites if site.callee is starter] or [start.node] * (starter is function)
+            for node in (each for each in again if not self.races.flags.guard(each, function)):
+                for turn in self._turns_in(reach[start], start):
+                    if self.anatomy.leads(function, [node], [self._led_by(function, turn)]):
                         yield Overlap("rearmed", node, turn, start)
                         return
-
-    def _turns_from(self, function: Scope) -> Iterator[tuple[Turn, cst.CSTNode]]:
-        """The turns that a function runs, with the node in it that does."""
-        for turn in self.turns.of(function):
-            yield turn, turn.asks[0]
-        for site in self.graph.calls[function]:
-            if not self.unguarded.is_guarded(site.node, function):
-                for reached in self.unguarded.reach(site.callee, None):
-                    for turn in self.turns.of(reached):
-                        yield turn, site.node
 
     def _repeats(self, start: Start, turn: Turn, reach: Reach) -> bool:
         """Whether runs of one start may overlap each other, on this history."""
@@ -245,14 +223,13 @@ class Overlaps:
 
     def _place(self, start: Start, turn: Turn) -> cst.CSTNode:
         """Where the turn is started: for a handler, the call in it; else the start itself."""
-        if not start.comes_with_events:
-            return start.node
-        if turn.function is start.function or turn.function.within(start.function):
-            return turn.asks[0]
-        for site in self.graph.calls[start.function]:
-            if turn.function in self.unguarded.reach(site.callee, None):
-                return site.node
-        return turn.asks[0]
+        return self._led_by(start.function, turn) if start.comes_with_events else start.node
+
+    def _led_by(self, function: Scope, turn: Turn) -> cst.CSTNode:
+        """The node of a function by which it comes to a turn."""
+        sites = self.graph.calls[function] if not turn.function.within(function) else ()
+        led = (site.node for site in sites if turn.function in self.unguarded.reach(site.callee, None))
+        return next(led, turn.asks[0])
 
     # -- two at once ------------------------------------------------------------------------------------------
 

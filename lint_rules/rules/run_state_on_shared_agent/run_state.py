@@ -173,18 +173,9 @@ class RunStates:
 
     def _is_shared(self, target: cst.Attribute, function: Scope) -> bool:
         """An attribute of an object that the function has not made for itself."""
-        base: cst.BaseExpression = target.value
-        while isinstance(base, cst.Attribute):
-            base = base.value
-        slot = self.facts.slots.of_name(base)
-        if slot is None or slot[0] != "var":
-            return False
-        own = self.module.self_name(function)
-        if isinstance(base, cst.Name) and base.value == own:
-            return True
-        if self._is_of_each_run(base, function):
-            return False
-        return slot[1] is not function or slot[2] in {p.name.value for p in parameters(function)}
+        base = ex.owner(target)
+        own = self._is_of_each_run(base, function) or self.races.ownership.is_own(base, function)
+        return isinstance(base, cst.Name) and not own
 
     def _is_of_each_run(self, base: cst.CSTNode, function: Scope) -> bool:
         """Whether an object, or what it is a part of, is a parameter that gets what each run has for itself.

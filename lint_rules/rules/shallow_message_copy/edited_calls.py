@@ -18,7 +18,6 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _WRITTEN = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
-_ELEMENTS = frozenset({"enumerate", "list", "reversed", "tuple"})
 
 
 @record
@@ -51,7 +50,7 @@ def _is_held(anatomy: Anatomy, function: Scope, target: cst.BaseExpression, node
     place = _place(anatomy, target)
     call = place[1][0] if place is not None and len(place[1]) == 1 else None
     loop = call.point.statement if call is not None and call.kind == "for" else None
-    gone_through = _place(anatomy, _listed(loop.iter)) if isinstance(loop, cst.For) else None
+    gone_through = _place(anatomy, next(ex.iterated(loop))[0]) if isinstance(loop, cst.For) else None
     if place is None or gone_through is None:
         return False
     renewed = {each.point for each in gone_through[1]}
@@ -86,13 +85,12 @@ def _handed(anatomy: Anatomy, node: cst.BaseExpression, stored: cst.CSTNode) -> 
 
 
 def _listed(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`calls` of `enumerate(calls)`, `calls or []`, `[each for each in calls if wanted(each)]`."""
+    """`calls` of `calls or []`, `[each for each in calls if wanted(each)]`."""
     node = next(ex.alternatives(node))
-    if isinstance(node, cst.Call) and ex.called_name(node) in _ELEMENTS and node.args:
-        return _listed(node.args[0].value)
-    if isinstance(node, (cst.ListComp, cst.GeneratorExp)) and ex.dotted(node.elt) == ex.dotted(node.for_in.target):
-        return _listed(node.for_in.iter)
-    return node
+    selects = isinstance(node, (cst.ListComp, cst.GeneratorExp)) and ex.dotted(node.elt) == ex.dotted(
+        node.for_in.target
+    )
+    return _listed(node.for_in.iter) if selects else node  # type: ignore[attr-defined]
 
 
 def _place(anatomy: Anatomy, node: cst.BaseExpression) -> _Place | None:
@@ -100,7 +98,6 @@ def _place(anatomy: Anatomy, node: cst.BaseExpression) -> _Place | None:
     path, root = path_of(_listed(node)), ex.owner(_listed(node))
     if path is None or not isinstance(root, cst.Name):
         return None
-    bound = tuple(anatomy.definitions(root))
-    value = bound[0].value if len(bound) == 1 and bound[0].kind == "assign" else None
-    outer = _place(anatomy, value) if value is not None and path_of(_listed(value)) is not None else None
+    bound, value = tuple(anatomy.definitions(root)), anatomy.assigned(root)
+    outer = _place(anatomy, value) if value is not None else None
     return ((*outer[0], *path[1:]), outer[1]) if outer is not None else (path, bound)
