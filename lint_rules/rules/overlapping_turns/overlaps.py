@@ -151,7 +151,8 @@ class Overlaps:
         for start in starts:
             function, starter = start.function, self.module.scope_of[start.node].function
             sites = self.graph.calls[function] if starter is not function else ()
-            again = [site.node for site in sites if site.callee is starter] or [start.node] * (starter is function)
+            again: list[cst.CSTNode] = [start.node] if starter is function else []
+            again += [site.node for site in sites if site.callee is starter]
             for node in (each for each in again if not self.races.flags.guard(each, function)):
                 for turn in self._turns_in(reach[start], start):
                     if self.anatomy.leads(function, [node], [self._led_by(function, turn)]):
