@@ -158,13 +158,10 @@ class Ownership:
 
     def _is_let_out(self, node: cst.BaseExpression, slot: Slot) -> bool:
         """Whether the function has handed a local to what it has begun, and that may run beside `node`."""
-        begun = (each for each in self.starts if self.module.scope_of[each.node].function is slot[1])
-        return any(
-            self.module.before(each.node, node)
-            and self.facts.slots.names_any(each.node, {slot})
-            and self.anatomy.races.joins.runs_beside(each, node)
-            for each in begun
-        )
+        joins, module = self.anatomy.races.joins, self.module
+        begun = (each for each in self.starts if module.scope_of[each.node].function is slot[1])
+        handed = (each for each in begun if self.facts.slots.names_any(each.node, {slot}))
+        return any(module.before(each.node, node) and joins.runs_beside(each, node) for each in handed)
 
     def _is_handed(self, value: cst.BaseExpression, slot: Slot) -> bool:
         """`body = await completed(body)`: what a function gives back that is handed no more than the object itself."""

@@ -46,10 +46,10 @@ there to edit. Silent is: a list that is cut back to the length that was taken o
 `trim_...`, `set_...`, `apply_...`; a docstring that says "in place", "modifies", "appends to"; a function that returns
 or yields the very list or message it got (a message only where no caller is seen to pass one that others hold); a
 message that every caller passes along with a reply, or with a piece of its stream: it is put together from them; a
-private function or method without a caller in sight; callers that all pass something made for the call, or put the
-result in its place, also in files that import this one. An agent loop that appends replies and results to the list it
-got is silent, too, and may take a question back: that is how conversations are kept; and so is a record that is known
-as a message by its calls alone, and gets more of these.
+private function or method without a caller in sight; callers that all pass something made for the call, and do not use
+it again, or put the result in its place, also in files that import this one. An agent loop that appends replies and
+results to the list it got is silent, too, and may take a question back: that is how conversations are kept; and so is a
+record that is known as a message by its calls alone, and gets more of these.
 
 The objects of a class are messages when a method without arguments makes one of them. Of such a class, members that are
 only read (`@property`, `__str__`, `__repr__`, `__rich__`) are reported when they store under a key of an element that

@@ -18,9 +18,9 @@ from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
 from lint_rules.anatomy.turns.store_guards import guards
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import LOOPS, Reach
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, name_of, parameters
+from lint_rules.syntax.module import Scope, name_of
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -178,13 +178,13 @@ class Overlaps:
             return False
         if self.anatomy.aliases.is_lasting(turn.slot, slot[1] if slot[1] in reach else start.function):
             return True
-        if slot[2] not in {p.name.value for p in parameters(slot[1])}:
+        if not is_parameter(slot):
             return start.function is not slot[1] and slot[1] not in reach
         return self._given_the_same(slot, start, reach, 0)
 
     def _makes_for_each(self, slot: Slot, start: Start) -> bool:
         """Whether the function that starts something makes a local anew for each start."""
-        if slot[1] is not self.module.scope_of[start.node].function or self._is_parameter(slot):
+        if slot[1] is not self.module.scope_of[start.node].function or is_parameter(slot):
             return False
         loops = [outer for outer in self.module.ancestors(start.node) if isinstance(outer, LOOPS)]
         made = self.facts.assigned(slot)
@@ -198,11 +198,9 @@ class Overlaps:
         if function is start.function:
             return start.caller is not None and start.caller.hands_on(function, parameter[2])
         sites = [site for site in self.graph.sites[function] if site.caller in reach and depth <= _DEEPEST]
-        for site in sites:
-            for slot, value in self.facts.slots.bindings(site.node, function):
-                if slot == parameter and not self._is_the_same(value, site.caller, start, reach, depth):
-                    return False
-        return bool(sites)
+        bound = ((pair, site.caller) for site in sites for pair in self.facts.slots.bindings(site.node, function))
+        given = ((value, caller) for (slot, value), caller in bound if slot == parameter)
+        return bool(sites) and all(self._is_the_same(value, caller, start, reach, depth) for value, caller in given)
 
     def _is_the_same(self, value: cst.BaseExpression, caller: Scope, start: Start, reach: Reach, depth: int) -> bool:
         """Whether a value is one object in all runs of a start: it lasts, or is a part of what each is given."""
@@ -214,13 +212,10 @@ class Overlaps:
         given = root_object(given)
         if given[0] != "var" or given[1] is not caller:
             return given[0] in {"attr", "var"}
-        if self._is_parameter(given):
+        if is_parameter(given):
             return self._given_the_same(given, start, reach, depth + 1)
         made = self.facts.assigned(given)
         return len(made) == 1 and depth <= _DEEPEST and self._is_the_same(made[0], caller, start, reach, depth + 1)
-
-    def _is_parameter(self, slot: Slot) -> bool:
-        return slot[2] in {p.name.value for p in parameters(slot[1])}
 
     def _place(self, start: Start, turn: Turn) -> cst.CSTNode:
         """Where the turn is started: for a handler, the call in it; else the start itself."""

@@ -208,8 +208,8 @@ class RunStates:
                 return
             asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
             place = self.anatomy.aliases.lasting_at(base, function)
-            of_key = place is not None and _is_of_many(place) and bool(self.races.locks.held(node, function))
-            if asked is None or of_key or self._held(node, function):
+            keyed = place is not None and _is_of_many(place) and self.races.locks.held(node, function)
+            if asked is None or keyed or self._held(node, function):
                 continue
             for there, name, read in self._reads_told(node, base, function):
                 yield RunState("told", node, function, name, asked, read, there)

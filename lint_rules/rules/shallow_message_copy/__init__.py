@@ -43,6 +43,9 @@ part that was replaced by a new object first, and an attribute of a message obje
 (`message.step = 3`). Silent, too, is a copy that takes the original's place (`self.history = kept`), also where all
 callers put it there, or have made what they hand over for the call.
 
+Arguments of a tool call that are edited for its run count, too, where the message that was stored with the call holds
+the same dict: the reply itself, or a message that is put together from its calls. As JSON text or a copy they do not.
+
 ## Known problems
 What functions of other files do with a copy is not seen.
 
@@ -104,8 +107,8 @@ def _edited(edited: EditedCall) -> Draft:
         f"`{ex.source(edited.target, 40)}` stands in the message that was stored with the call, too: the history holds"
         " arguments that the model never wrote"
     )
-    help_ = "run the tool with a copy: `{**arguments, key: value}`"
-    return Draft(edited.node, message, help_, (Note(edited.stored, "stored here, with the same arguments"),))
+    notes = (Note(edited.stored, "stored here, with the same arguments"),)
+    return Draft(edited.node, message, "run the tool with a copy: `{**arguments, key: value}`", notes)
 
 
 def _is_announced(anatomy: Anatomy, store: SharedStore) -> bool:

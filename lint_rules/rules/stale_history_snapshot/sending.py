@@ -48,13 +48,8 @@ class Sending:
         callee = self.anatomy.facts.slots.callee(call)
         if callee is None or not self.anatomy.calls.reaches_llm(callee):
             return []
-        grown = [
-            slot
-            for slot, _ in self.anatomy.facts.slots.bindings(call, callee)
-            if any(w.kind in GROWING for w in self.anatomy.writes.by_slot[slot])
-        ]
-        bound = list(self.anatomy.facts.slots.bindings(call, callee))
-        return [value for slot, value in bound if slot not in grown]
+        bound, writes = self.anatomy.facts.slots.bindings(call, callee), self.anatomy.writes.by_slot
+        return [value for slot, value in bound if not any(write.kind in GROWING for write in writes[slot])]
 
     def _sent_by_method(self, call: cst.Call, path: Path) -> bool:
         """Whether a method that the loop runs sends an attribute of their common object."""
