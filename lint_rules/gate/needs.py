@@ -28,7 +28,7 @@ _MUTATORS = _GROWERS | {
 _COPIERS = frozenset(
     {
         "copy", "model_copy", "dict", "list", "tuple", "sorted", "deque", "replace", "_replace", "deepcopy", "dumps",
-        "join", "str", "extend", "update",
+        "join", "str", "extend", "update", "format", "filter", "map", "reversed", "append",
     }
 )  # fmt: skip
 _ADDERS = ("add_", "append_", "extend", "aadd_")
@@ -197,7 +197,7 @@ class Needs(Surroundings):
     def _copies(self) -> bool:
         return (
             not self.called.isdisjoint(_COPIERS)
-            or self.has(ast.Slice, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Starred)
+            or self.has(ast.Slice, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Starred, ast.JoinedStr)
             or any(None in node.keys for node in self.nodes[ast.Dict])
             or self.has(ast.AugAssign)
             or self._adds()

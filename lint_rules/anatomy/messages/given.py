@@ -33,8 +33,8 @@ _IN_PLACE = re.compile(
     r"^_*(append|add|set|update|insert|push|put|remove|delete|del|clear|reset|trim|prune|truncate|shrink|cut|drop|crop"
     r"|inject|mark|tag|strip|sanitize|repair|fix|patch|edit|apply|enforce|ensure|extend|replace|prepend|compact|compress"
     r"|mutate|rewrite|redact|mask|attach|record|store|save|log|evict|rotate|merge|move_to|swap|undo|pop|restore|cap|limit"
-    r"|on|handle|enrich|annotate|decorate|augment|hydrate|migrate|finali[sz]e|complete|fill|populate|assign|change|modify"
-    r"|adjust|clean|discard|filter|maybe|try|dedup|expand|refresh|collapse|drain|revert|rollback|normali[sz]e)(_|$|[A-Z])"
+    r"|enrich|annotate|decorate|augment|hydrate|migrate|finali[sz]e|fill|populate|assign|change|modify"
+    r"|adjust|clean|discard|filter|dedup|expand|refresh|collapse|drain|revert|rollback|normali[sz]e)(_|$|[A-Z])"
 )
 _SHRINKS = re.compile(r"(^|_)(compact|compress|trim|prune|truncate|shrink|snip|redact|mask|sanitize|evict)(_|$)")
 """Words that say so wherever they stand in a name: `micro_compact`."""

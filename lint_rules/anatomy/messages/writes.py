@@ -138,15 +138,17 @@ class Writes:
         return self.graph.with_callers(function for function, writes in self.by_function.items() if writes)
 
     def grows(self, call: cst.Call, slot: Slot) -> HistoryWrite | None:
-        """A growing write to `slot` that `call` itself is, or that the function of this file it runs may do."""
+        """A growing write to `slot` that `call` itself is, or what it runs may do, under whatever name."""
         for write in self._at.get(call, ()):
             if write.slot == slot and write.kind in GROWING:
                 return write
         callee = self.facts.slots.callee(call)
         if callee is None or not self.does_write(callee):
             return None
-        reached = self.graph.reachable(callee)
-        return next((w for w in self.by_slot[slot] if w.kind in GROWING and w.function in reached), None)
+        reached, slots = self.graph.reachable(callee), self.facts.slots
+        places = [slot, *(place for place, value in slots.bindings(call, callee) if slots.of(value) == slot)]
+        found = (write for place in places for write in self.by_slot[place] if write.kind in GROWING)
+        return next((write for write in found if write.function in reached), None)
 
     def within(self, region: cst.CSTNode, function: Scope, slot: Slot) -> list[HistoryWrite]:
         """Direct writes to `slot` that stand inside `region` of `function`."""

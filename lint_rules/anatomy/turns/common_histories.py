@@ -133,6 +133,7 @@ class _Served:
     def all(self) -> Iterator[CommonHistory]:
         if self.servings:
             yield from self._globals()
+            yield from self._put_elsewhere()
             yield from self._objects()
             yield from self._handed_on()
             yield from self._named()
@@ -162,6 +163,34 @@ class _Served:
                         name, evidence = describe(named), write.evidence
                         yield CommonHistory("global", made, name, write.node, self.anatomy, evidence, serving, slot)
                         break
+
+    def _put_elsewhere(self) -> Iterator[CommonHistory]:
+        """`talks.setdefault(key, GREETING)`, `talk = GREETING`: the list of a global, which grows by another name."""
+        for slot, writes in _all_writes(self.anatomy).items():
+            place = self.anatomy.aliases.of(slot)
+            grown = [w for w in writes if w.kind in GROWING and self._is_written_at(place, w)]
+            for root in self._lists_put_at(place) - {slot} if grown else ():
+                for serving in self._sharing(root):
+                    write = next((w for w in grown if w.function in self.reach[serving.function]), None)
+                    made = _made_at(self.anatomy, root) if write is not None else None
+                    if write is not None and made is not None:
+                        name, evidence = describe(root), write.evidence
+                        yield CommonHistory("global", made, name, write.node, self.anatomy, evidence, serving, root)
+                        break
+
+    def _lists_put_at(self, place: Slot) -> set[Slot]:
+        """The globals whose very list is put at a place: it is one, bound to one, or an entry with that default."""
+        put = list(self.facts.assigned(place))
+        put += [value for _, value in self.facts.merged(place[1])] if place[0] == "item" else []
+        named = {self.facts.slots.of_name(part) for value in put for part in ex.alternatives(value)} | {place}
+        return {s for s in named if s and s[1] is self.module.top and any(map(is_mutable, self.facts.assigned(s)))}
+
+    def _is_written_at(self, place: Slot, write: HistoryWrite) -> bool:
+        """Whether a write is to what lies at a place, not to a copy under the same name."""
+        base = ex.receiver(write.node)
+        bound = self.anatomy.definitions(base) if isinstance(base, cst.Name) else []
+        lies = (self.anatomy.aliases.lasting_at(each.value, write.function) for each in bound)
+        return not bound or place in lies
 
     def _roots(self, slot: Slot, writes: list[HistoryWrite]) -> Iterator[tuple[Slot, Slot, list[HistoryWrite]]]:
         """What holds a history, what to call that, and its writes.

@@ -116,10 +116,8 @@ def _comes_empty_to(anatomy: Anatomy, slot: Slot, node: cst.CSTNode) -> bool:
 
 def _is_what_was_passed(anatomy: Anatomy, slot: Slot, write: HistoryWrite) -> bool:
     """Not a new list under the name of the parameter: `history = list(history)`."""
-    if slot[0] != "var" or slot[1] is not write.function:
-        return True
-    points = anatomy.flow(write.function).enclosing(write.node, anatomy.module.parent)
-    found = [d for point in points for d in anatomy.reaching(write.function).at(point, slot[2])]
+    base = _target(write)
+    found = anatomy.definitions(base) if isinstance(base, cst.Name) and slot[1] is write.function else []
     return not found or any(d.kind == "parameter" or isinstance(d.value, cst.Name) for d in found)
 
 

@@ -12,10 +12,10 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import FoundClass, classes_of, method_of
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, parameters, says_only
+from lint_rules.syntax.module import Scope, says_only
 
 Role = Literal["read", "rewrite", "grow"]
 _GROWERS = frozenset({"append", "extend"})
@@ -74,7 +74,7 @@ def _method_role(there: Anatomy, method: Scope) -> Role | None:
 
     What is done by a method of what the object has in an attribute counts as done here: `self._store.append(rows)`.
     """
-    own = _done_itself(method)
+    own = _done_itself(there, method)
     if own is not None and own != "read":
         return own
     beyond = {call: _role_beyond(there, call) for call in method.nodes_of(cst.Call)}
@@ -95,12 +95,7 @@ def _given_back(node: cst.Return) -> cst.BaseExpression | None:
     return ex.inner(node.value) if node.value is not None else None
 
 
-def _done_itself(method: Scope) -> Role | None:
-    names = {
-        p.name.value
-        for p in parameters(method)
-        if p.annotation and "list" in ex.source(p.annotation.annotation).lower()
-    }
+def _done_itself(there: Anatomy, method: Scope) -> Role | None:
     for node in method.nodes:
         if isinstance(node, cst.Assign):
             target = node.targets[0].target
@@ -108,7 +103,7 @@ def _done_itself(method: Scope) -> Role | None:
             if part is not None:
                 exact = part.upper is not None and "len(" in ex.source(part.upper)
                 return None if exact else "rewrite"
-            if isinstance(target, cst.Attribute) and _is_list_of(node.value, names):
+            if isinstance(target, cst.Attribute) and _is_list_of(there, node.value, target):
                 return "rewrite"
         elif isinstance(node, cst.Del) and ex.slice_of(node.target) is not None:
             return "rewrite"
@@ -132,8 +127,8 @@ def _done_itself(method: Scope) -> Role | None:
     return None
 
 
-def _is_list_of(value: cst.BaseExpression, names: set[str]) -> bool:
-    """A list made of a parameter or a slice, or an empty one: `list(messages)`, `self.h[-n:]`, `messages`, `[]`."""
+def _is_list_of(there: Anatomy, value: cst.BaseExpression, target: cst.Attribute) -> bool:
+    """A list made of a name or a slice, an empty one, or what is handed in the place of one: `self.h = messages`."""
     value = ex.inner(value)
     if isinstance(value, cst.List) and not value.elements:
         return True
@@ -141,7 +136,10 @@ def _is_list_of(value: cst.BaseExpression, names: set[str]) -> bool:
         return True
     if isinstance(value, cst.Call) and ex.called_name(value) in {"list", "deque"} and value.args:
         return isinstance(value.args[0].value, cst.Name)
-    return isinstance(value, cst.Name) and value.value in names
+    slot, given = there.facts.slots.of(target), there.facts.slots.of_name(value)
+    if slot is None or given is None or not is_parameter(given):
+        return False
+    return Kind.HISTORY in there.facts.of(slot) or any(type(each) is cst.List for each in there.facts.assigned(slot))
 
 
 _IN_MEMORY = frozenset(

@@ -70,7 +70,7 @@ class Ownership:
         """Whether all that an attribute gets is made for it; a field that only a framework fills is so, too."""
         values = self.facts.assigned(slot)
         if values:
-            return all(map(_is_made_here, values))
+            return all(self.anatomy.aliases.is_new(part) for value in values for part in ex.alternatives(value))
         made = {self.facts.slots.constructed(call) for call in self.module.nodes_of(cst.Call) if call.args} - {None}
         return not any(slot[1] in self.module.lineage(cls) for cls in made)
 
@@ -154,7 +154,14 @@ class Ownership:
         anew = [value for value in values if not self._is_handed(value, slot)]
         if param is not None:
             return not anew and self._is_given(param, slot, function)
-        return bool(values) and all(self.is_own(value, function) for value in anew)
+        return bool(values) and all(self.is_own(value, function) for value in anew) and not self._is_let_out(node, slot)
+
+    def _is_let_out(self, node: cst.BaseExpression, slot: Slot) -> bool:
+        """Whether the function has handed a local to what it has begun, and that may run beside `node`."""
+        joins, module = self.anatomy.races.joins, self.module
+        begun = (each for each in self.starts if module.scope_of[each.node].function is slot[1])
+        handed = (each for each in begun if self.facts.slots.names_any(each.node, {slot}))
+        return any(module.before(each.node, node) and joins.runs_beside(each, node) for each in handed)
 
     def _is_handed(self, value: cst.BaseExpression, slot: Slot) -> bool:
         """`body = await completed(body)`: what a function gives back that is handed no more than the object itself."""
@@ -284,6 +291,8 @@ class Ownership:
         if slot is None or slot[0] != "var":
             return False
         loops = [o for o in self.module.ancestors(target) if isinstance(o, _LOOPS)]
+        if self.anatomy.aliases.lasting_at(base, slot[1]) is not None:
+            return False  # `talks.setdefault(key, Talk())`
         made = [v for v in self.facts.assigned(slot) if isinstance(v, cst.Call)]
         if loops and made:
             return all(self.module.inside(value, loops[0]) for value in made)
@@ -299,13 +308,11 @@ class Ownership:
         """Whether the function that starts a run goes on using the object itself."""
         function = self.module.scope_of[node].function
         return any(
-            isinstance(n, cst.Call)
-            and self.module.before(node, n)
-            and (b := ex.receiver(n)) is not None
-            and self.facts.slots.of(b) == slot
-            and self.facts.slots.callee(n) is not None
-            and self.anatomy.writes.does_write(self.facts.slots.callee(n))  # type: ignore[arg-type]
-            for n in function.nodes
+            self.module.before(node, n)
+            and any(self.facts.slots.of(given) == slot for given in ex.handed(n))
+            and (callee := self.facts.slots.callee(n)) is not None
+            and self.anatomy.writes.does_write(callee)
+            for n in function.nodes_of(cst.Call)
         )
 
     def before_sharing(self, call: cst.Call, caller: Scope) -> bool:
@@ -330,11 +337,6 @@ def _is_parsed(framework: str, param: cst.Param, module: SourceModule) -> bool:
     said = param.annotation.annotation if param.annotation is not None and param.default is None else None
     full = module.imports.resolve(said.value) if isinstance(said, cst.Name) else ""
     return framework == "fastapi" and "." in full and full.partition(".")[0] not in {"fastapi", "starlette"}
-
-
-def _is_made_here(value: cst.BaseExpression) -> bool:
-    """A list of its own: `[]`, `[prompt]`, `list(messages)`."""
-    return all(isinstance(part, (cst.List, cst.ListComp)) or sources(part) for part in ex.alternatives(value))
 
 
 @once(circular=False)

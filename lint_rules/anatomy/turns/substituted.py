@@ -124,9 +124,6 @@ class _Run:
         root, facts = root_object(slot), self._anatomy.facts
         if root[0] == "outside":
             return slot
-        if root[0] == "var" and root[1] is frame.there.module.top:
-            name = self._name_of(root, frame.there)
-            return moved(slot, root, ("var", self._anatomy.module.top, name)) if name is not None else None
         if root[0] == "attr" and frame.is_own(root[1]):
             return frame.own(slot)
         of_class = root[0] == "attr"
@@ -138,15 +135,6 @@ class _Run:
         named = part(here)  # as this file writes it, if it does
         is_named = (slot == root and not of_class) or named in self._anatomy.writes.by_slot
         return named if is_named else part(self._anatomy.aliases.of(here))
-
-    def _name_of(self, root: Slot, there: Anatomy) -> str | None:
-        """The name under which this file has imported a global of another one."""
-        origins = self._anatomy.module.imports.origin
-        for name in (name for name, (_, imported) in origins.items() if imported == root[2]):
-            found = self._anatomy.imported_value(name)
-            if found is not None and found[0].module.path == there.module.path:
-                return name
-        return None
 
     def _here(self, part: cst.BaseExpression | None, frame: _Frame) -> cst.BaseExpression:
         """What a value there is made of here, if that is one thing."""

@@ -147,12 +147,16 @@ class Turns:
                 yield Turn(function, kept.slot, [kept.ask], kept.saves, False, before, True, not before, here, by)
 
     def _only_calls(self, turn: Turn) -> bool:
-        """Whether the function only leads to one that runs the turn: no model is asked in it otherwise."""
+        """Whether the function only leads to one that runs the turn: no model is asked in it otherwise.
+
+        A turn is more than the part of it that a lock there keeps whole.
+        """
         callees = [self.facts.slots.callee(call) for call in turn.asks]
+        alone = all(any(self.module.inside(ask, node) for ask in turn.asks) for node in turn.grows)
         return bool(callees) and all(
             callee is not None
             and callee is not turn.function
-            and any(inner.slot == turn.slot for inner in self.led_to(callee))
+            and any(inner.slot == turn.slot and (alone or not self.is_apart(inner)) for inner in self.led_to(callee))
             for callee in callees
         )
 

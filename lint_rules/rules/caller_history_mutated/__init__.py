@@ -46,10 +46,10 @@ there to edit. Silent is: a list that is cut back to the length that was taken o
 `trim_...`, `set_...`, `apply_...`; a docstring that says "in place", "modifies", "appends to"; a function that returns
 or yields the very list or message it got (a message only where no caller is seen to pass one that others hold); a
 message that every caller passes along with a reply, or with a piece of its stream: it is put together from them; a
-private function or method without a caller in sight; callers that all pass something made for the call, or put the
-result in its place, also in files that import this one. An agent loop that appends replies and results to the list it
-got is silent, too, and may take a question back: that is how conversations are kept; and so is a record that is known
-as a message by its calls alone, and gets more of these.
+private function or method without a caller in sight; callers that all pass something made for the call, and do not use
+it again, or put the result in its place, also in files that import this one. An agent loop that appends replies and
+results to the list it got is silent, too, and may take a question back: that is how conversations are kept; and so is a
+record that is known as a message by its calls alone, and gets more of these.
 
 The objects of a class are messages when a method without arguments makes one of them. Of such a class, members that are
 only read (`@property`, `__str__`, `__repr__`, `__rich__`) are reported when they store under a key of an element that
@@ -95,7 +95,8 @@ _HELP = "work on a copy: `copy.deepcopy(messages)` at the entry, or build the ch
 _SENT = frozenset(
     {"content", "role", "tool_calls", "function_call", "tool_call_id", "parts", "images", "cache_control", "name"}
 )
-_CUTS = frozenset({"pop", "remove", "clear", "insert", "popleft", "reverse", "sort"})
+_ORDERS = frozenset({"reverse", "sort"})
+_CUTS = frozenset({"pop", "remove", "clear", "insert", "popleft", *_ORDERS})
 _ADDS = frozenset({"append", "extend"})
 _EDITS = frozenset({"pop", "update", "setdefault", "append", "extend", "insert", "remove", "clear"})
 
@@ -156,7 +157,8 @@ def _matters(anatomy: Anatomy, given: Given, store: SharedStore) -> bool:
     if isinstance(node, cst.Call):
         if ex.called_name(node) in _CUTS:
             kept = ex.called_name(node) != "insert" and _keeps_talk(anatomy, given, node)
-            return ex.key(node) is None and _goes_on(anatomy, given) and not kept
+            goes_on = ex.called_name(node) in _ORDERS or _goes_on(anatomy, given)
+            return ex.key(node) is None and goes_on and not kept
         return ex.called_name(node) in _ADDS and _adds_instruction(anatomy, given, node)
     return isinstance(node, cst.Del) and not _undoes(anatomy, node) and _goes_on(anatomy, given)
 

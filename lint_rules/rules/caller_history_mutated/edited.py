@@ -177,7 +177,15 @@ def _name_is_fresh(anatomy: Anatomy, name: cst.Name, call: cst.Call, caller: Sco
                 return False
         elif not _value_is_fresh(anatomy, definition, call, caller, level, depth):
             return False
-    return bool(definitions)
+    return bool(definitions) and not _goes_on_with(anatomy, name, call, caller, definitions)
+
+
+def _goes_on_with(anatomy: Anatomy, name: cst.Name, call: cst.Call, caller: Scope, made: list[Definition]) -> bool:
+    """Whether a caller uses what it has passed again, before it makes that anew."""
+    slot, points = anatomy.facts.slots.of_name(name), {each.point for each in made}
+    readers = anatomy.readers(caller, slot) if slot is not None else {}
+    uses = [use for point in points if point.statement is not None for use in readers.get(point.statement, ())]
+    return anatomy.leads(caller, [call], uses, points)
 
 
 def _value_is_fresh(

@@ -54,21 +54,14 @@ async def chat(question: Question):
 ```
 
 ## How it decides
-A global (or a variable of the function that makes the app) counts when a handler reaches a write that makes it longer,
-and no key picks one history of many; also where a function of another file of the project that is handed it does so,
-and one of another file that a function from there makes longer, or a memory of a library that an object there holds. An
-attribute counts where one object takes all events: a Discord client, or an object whose methods are registered. The
-page of frameworks tells whose handlers are known. An object, which may be given to all by a function (`the_desk()`), or
-lie in a global (`state["desk"]`, `app.state.desk`) where no handler puts it, counts when its class, in this file or
-another one of the project, adds to a history of its own that a model is sent, or when a library says so: Gemini chats,
-memories of LangChain and LlamaIndex, sessions of the OpenAI Agents SDK; what is handed to an agent of the same library
-is used by it, and an agent that a function is handed is used as that does. So does a conversation that the provider, or
-its library, keeps under one key for all: a constant `thread_id`, or what a global holds. Class attributes and default
-arguments count when the list grows, under any name it gets in the file; so does a default object of a class from
-elsewhere, in which the file makes a history grow. What must change is where the history grows: there the finding
-stands, if that is in the same file, and names where the history is made; of a class attribute, a default and a cache it
-stands where these are made. Where looplint was given the folder, a global that handlers of other files make longer,
-directly or through further files, is reported where it lies; else where the handler comes to it.
+A global (or a variable of the function that makes the app, or an attribute of an object whose methods take all events)
+counts when a handler reaches a write that makes it longer, and no key picks one history of many; also by another name
+(`talk = GREETING`, `talks.setdefault(key, GREETING)`), and by a function of another file of the project. An object,
+which may be given to all by a function, or lie in a global where no handler puts it, counts when its class adds to a
+history of its own that a model is sent, or when a library says so: Gemini chats, memories of LangChain and LlamaIndex,
+sessions of the OpenAI Agents SDK; and so does a conversation that the provider keeps under one key for all. Class
+attributes and default arguments count when the list grows, under any name it gets in the file. The finding stands where
+the history grows, if that is in the same file; of a class attribute, a default and a cache where these are made.
 
 Silent: the session of a database, which is told to add and never read; fields of dataclasses and pydantic models, which
 are copied; defaults that are only read, copied or spread, or replaced while they are empty; dicts keyed by session;

@@ -54,56 +54,31 @@ class Pilot:
 ```
 
 ## How it decides
-A turn is a function that asks a model (itself, through functions of the file, or through an imported function or class
-of the project) and makes a history longer that outlives it: an attribute, a global, a list that is handed in, an entry
-of a registry that a helper or a class gives (`h = history_of(key)`, `Talk.of(key)`); also by handing it to an imported
-function that does so (`await reply_to(talks[key], text)`). The model may be asked with whatever is made of the history,
-a text, say, if what it says goes there. So is what loads a history from a store, asks with it, and hands the answer to
-the store: an object, a module of functions, a library; that both calls mean one table, key, file or attribute is seen
-in their bodies, in whatever file, or else by the object and the key that they are given, or by what the first of a
-chain of calls names (`db.table("talks").insert(row).execute()`); also where what asks loads by itself, and its caller
-stores the answer with its role; where what was loaded is handed down through several functions; and where a base class
-only declares the store. What is kept need not be messages: pairs, lines, one long text, or rows of questions and
-answers are a history, too, if they are sent (not only asked for, to leave something out) and what was asked and what
-was answered both go back to them; also by two functions of which one adds the lines that the other one reads. And so is
-a request that goes on with what the provider keeps: an Assistants thread, a `conversation` or `previous_response_id`, a
-chat object or client of its library, a session of its SDK, the `thread_id` in a LangGraph `config`, which a function
-may give, the `session_id` of an ADK runner. A history that is copied, or stands under a key which was just made, is the
-request's own. Starts are threads, timers, executors, tasks, jobs of schedulers, workers of windows, handlers of web
-servers and bots, and what is handed to who starts it so. Tasks of queues, and functions in a cloud, run in processes of
-their own: of their turns only those overlap whose history lies outside of the program. A list that goes along with the
-function that is started is the one that its keeper goes on with (`Thread(target=answer, args=(talks[key], text))`), and
-what a function is given that defines handlers is one thing for all of their runs (`def pages(app, desk)`). So is what a
-framework hands to all of them: what another file has put there (`app.state.desk = Desk()`, `Dispatcher(desk=Desk())`,
-and here `request.app.state.desk`, `self.bot.desk`, or a parameter `desk`), what a cached function gives (`@lru_cache`),
-and an object that keeps many histories by key: made for one run, it would keep one. Where looplint was given the
-folder, starts may stand in files that import this one, directly or through others, or be registered here with an object
-of a framework that such a file hands over (`listen(app)`), or there, also by a decorator that is called
-(`app.event("message")(desk.answer)`), and as that file has them run (`concurrent_updates(True)`); what the file with
-the handlers, or the one that begins the thread or task, sees by itself is reported there. From each start the calls are
-followed until a lock, or a busy flag that is tested and set without an `await` between, keeps runs apart. It must
-decide alone, and be given back: what was seen is no flag, nor when the last message came, nor what a run sets before it
-looks at it. It may be asked by a property, or where the function is called that takes it. A lock may be what a function
-or an object of another file gives, what its context manager holds, or what its decorator takes around the function; a
-lock that is held over the whole turn where another file runs it counts, too. A local flag counts for what its function
-begins in a loop, if what was begun tells that it is over. Two runs of one start overlap when it stands in a loop or
-runs per event, also a task that a function starts for what it is given, if that is called in a loop at whatever
-distance, is a method that others call, or is handed to a library; a handler is reported when its turn stores tool
-results, or a question and its answer, or the answer to what it has loaded before: that one history serves all users is
-for cross-session-history (AGL103) to report. Two different starts must reach one history; or the code that goes on
-after a start, or a public method beside a turn that comes by the clock. On an event loop there must be an `await`
-within the turn, of more than a coroutine of the project that never waits itself, and not only for what is done with the
-answer then (`await send(said)`); a plain generator of which a response is made (`StreamingResponse(pieces())`) is read
-in a thread.
+A turn is a function that asks a model (itself, or through functions and objects of the project) and makes a history
+longer that outlives it: an attribute, a global, an entry of a registry, a list that is handed in, what a store outside
+of the program loads and saves (rows, lines, one long text, too), or what the provider keeps (an Assistants thread, a
+`conversation` or `previous_response_id`, a chat object, a session of an SDK, a `thread_id`). The model may be asked
+with whatever is made of the history, if what it says goes there. A history that is copied, that each run begins anew
+(that is AGL104), or that stands under a key which was just made, is the run's own.
 
-Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks that the next one cancels, if they do
-not take themselves out of the register before their turn; tasks and threads whose end the function that starts them
-waits for, on every way to the next (`await`, `join`, `while not task.done()`, the end of a group's or pool's `with`
-block); executors with one worker; parts of objects made for each run, also by a helper, a caller or `Depends`, or for
-the one task or thread that gets them, or by all who run a method of them, once each, whoever sees them then; the body
-of a request; a call that tells by a constant to leave the history alone; tasks for hooks, typing signs and single
-tools. A history that each run begins anew is the run's state on a shared agent, and run-state-on-shared-agent (AGL104)
-reports it.
+Starts are threads, timers, executors, tasks, jobs of schedulers, workers of windows, and handlers of web servers and
+bots, in this file, or, where looplint was given the folder, in those that import it. Queues and functions in a cloud
+run in processes of their own: of their turns only those overlap whose history lies outside of the program. Objects are
+one for all runs if they lie in a global, a registry or an attribute, if a framework hands them to all handlers
+(`request.app.state.desk`, `Depends`), if a cached function gives them, or if they were handed to what was begun.
+
+From each start the calls are followed until a lock, or a busy flag that is tested and set without an `await` between,
+keeps runs apart; it must hold over the whole turn: of helpers that each take the lock for their own part, none does.
+Two runs of one start overlap when it stands in a loop, runs per event, or begins a task for what it is given; a handler
+is reported when its turn stores tool results, or a question and its answer, or the answer to what it has loaded before
+(that one history serves all users is AGL103). Two different starts must reach one history; or a start and the code that
+goes on after it, or a public method beside a turn that comes by the clock. On an event loop there must be an `await`
+within the turn that lets others run.
+
+Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks that the next one cancels, or whose
+end is waited for on every way to the next; executors with one worker; parts of objects that are made for each run, by
+it, a helper, a caller or `Depends`; the body of a request; a call that tells by a constant to leave the history alone;
+tasks for hooks, typing signs and single tools.
 
 ## Known problems
 Objects of classes from installed packages are known to keep a history only where a table says so. Of one file alone
@@ -131,6 +106,7 @@ from lint_rules.rules.overlapping_turns.overlaps import Overlap, Overlaps
 from lint_rules.syntax.module import Scope
 
 _HELP = "hold one lock from the user's message to the last result, or let one consumer of a queue run all turns"
+_MOST_STARTS = 3
 _ARM_LATER = "arm the timer when the turn has ended"
 
 
@@ -145,7 +121,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if _of_text(found) and found.turn.slot in common:
             continue
         told.add(same)
-        notes = [started(found.start)]
+        begun = (each for each in anatomy.races.starts if each.function is found.start.function)
+        notes = [started(each) for each in dict.fromkeys([found.start, *begun])][:_MOST_STARTS]
         if found.start.switch is not None:
             notes.append(Note(found.start.switch, "this lets several run at a time"))
         if found.other is not None:

@@ -18,9 +18,9 @@ from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
 from lint_rules.anatomy.turns.store_guards import guards
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import LOOPS, Reach
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, name_of, parameters
+from lint_rules.syntax.module import Scope, name_of
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -63,7 +63,7 @@ class Overlaps:
         apart = [start for start in self.races.processes if not self.turns.are_told_by(start)]
         starts = [start for start in dict.fromkeys(starts) if not self.turns.are_told_by(start)]
         reach = {s: self.unguarded.reach(s.function, s) for s in (*starts, *apart)}
-        yield from self._rearmed(starts)
+        yield from self._rearmed(starts, reach)
         led = [(start, turn) for start in reach for turn in self._turns_in(reach[start], start)]
         places: set[cst.CSTNode] = set()
         served: set[tuple[Start, Slot]] = set()
@@ -132,18 +132,9 @@ class Overlaps:
         if start.caller is not None and start.caller.own and root_object(turn.slot)[0] == "attr":
             return True
         return all(
-            isinstance(node, cst.Call)
-            and not self._puts_in_global(node, turn)
-            and self.races.ownership.on_own_object(node, turn.function)
+            isinstance(node, cst.Call) and self.races.ownership.on_own_object(node, turn.function)
             for node in turn.grows
         )
-
-    def _puts_in_global(self, call: cst.Call, turn: Turn) -> bool:
-        """`note(key, [question])`: what a plain function is handed goes to a global that it knows by itself."""
-        if ex.receiver(call) is not None or root_object(turn.slot)[:2] != ("var", self.module.top):
-            return False
-        slots = (self.facts.slots.of(arg.value) for arg in call.args)
-        return all(slot is None or self.anatomy.aliases.of(slot) != turn.slot for slot in slots)
 
     def _begun_there(self) -> Iterator[Overlap]:
         """`pool.submit(engine.answer, key)`: turns of functions of other files that are begun here."""
@@ -155,30 +146,18 @@ class Overlaps:
 
     # -- the same turn again ----------------------------------------------------------------------------------
 
-    def _rearmed(self, starts: list[Start]) -> Iterator[Overlap]:
+    def _rearmed(self, starts: list[Start], reach: dict[Start, Reach]) -> Iterator[Overlap]:
         """`self._schedule()` before `self._turn()`, where `_schedule` starts this very function again."""
         for start in starts:
-            function = start.function
-            again = [start.node] if self.module.scope_of[start.node].function is function else []
-            scheduling = self.module.scope_of[start.node].function
-            again += [site.node for site in self.graph.calls[function] if site.callee is scheduling is not function]
-            for node in again:
-                if self.unguarded.is_guarded(node, function) and self.races.flags.guard(node, function):
-                    continue
-                for turn, call in self._turns_from(function):
-                    if self.anatomy.leads(function, [node], [call]) and not self.turns.is_apart(turn):
+            function, starter = start.function, self.module.scope_of[start.node].function
+            sites = self.graph.calls[function] if starter is not function else ()
+            again: list[cst.CSTNode] = [start.node] if starter is function else []
+            again += [site.node for site in sites if site.callee is starter]
+            for node in (each for each in again if not self.races.flags.guard(each, function)):
+                for turn in self._turns_in(reach[start], start):
+                    if self.anatomy.leads(function, [node], [self._led_by(function, turn)]):
                         yield Overlap("rearmed", node, turn, start)
                         return
-
-    def _turns_from(self, function: Scope) -> Iterator[tuple[Turn, cst.CSTNode]]:
-        """The turns that a function runs, with the node in it that does."""
-        for turn in self.turns.of(function):
-            yield turn, turn.asks[0]
-        for site in self.graph.calls[function]:
-            if not self.unguarded.is_guarded(site.node, function):
-                for reached in self.unguarded.reach(site.callee, None):
-                    for turn in self.turns.of(reached):
-                        yield turn, site.node
 
     def _repeats(self, start: Start, turn: Turn, reach: Reach) -> bool:
         """Whether runs of one start may overlap each other, on this history."""
@@ -199,13 +178,13 @@ class Overlaps:
             return False
         if self.anatomy.aliases.is_lasting(turn.slot, slot[1] if slot[1] in reach else start.function):
             return True
-        if slot[2] not in {p.name.value for p in parameters(slot[1])}:
+        if not is_parameter(slot):
             return start.function is not slot[1] and slot[1] not in reach
         return self._given_the_same(slot, start, reach, 0)
 
     def _makes_for_each(self, slot: Slot, start: Start) -> bool:
         """Whether the function that starts something makes a local anew for each start."""
-        if slot[1] is not self.module.scope_of[start.node].function or self._is_parameter(slot):
+        if slot[1] is not self.module.scope_of[start.node].function or is_parameter(slot):
             return False
         loops = [outer for outer in self.module.ancestors(start.node) if isinstance(outer, LOOPS)]
         made = self.facts.assigned(slot)
@@ -219,11 +198,9 @@ class Overlaps:
         if function is start.function:
             return start.caller is not None and start.caller.hands_on(function, parameter[2])
         sites = [site for site in self.graph.sites[function] if site.caller in reach and depth <= _DEEPEST]
-        for site in sites:
-            for slot, value in self.facts.slots.bindings(site.node, function):
-                if slot == parameter and not self._is_the_same(value, site.caller, start, reach, depth):
-                    return False
-        return bool(sites)
+        bound = ((pair, site.caller) for site in sites for pair in self.facts.slots.bindings(site.node, function))
+        given = ((value, caller) for (slot, value), caller in bound if slot == parameter)
+        return bool(sites) and all(self._is_the_same(value, caller, start, reach, depth) for value, caller in given)
 
     def _is_the_same(self, value: cst.BaseExpression, caller: Scope, start: Start, reach: Reach, depth: int) -> bool:
         """Whether a value is one object in all runs of a start: it lasts, or is a part of what each is given."""
@@ -235,24 +212,20 @@ class Overlaps:
         given = root_object(given)
         if given[0] != "var" or given[1] is not caller:
             return given[0] in {"attr", "var"}
-        if self._is_parameter(given):
+        if is_parameter(given):
             return self._given_the_same(given, start, reach, depth + 1)
         made = self.facts.assigned(given)
         return len(made) == 1 and depth <= _DEEPEST and self._is_the_same(made[0], caller, start, reach, depth + 1)
 
-    def _is_parameter(self, slot: Slot) -> bool:
-        return slot[2] in {p.name.value for p in parameters(slot[1])}
-
     def _place(self, start: Start, turn: Turn) -> cst.CSTNode:
         """Where the turn is started: for a handler, the call in it; else the start itself."""
-        if not start.comes_with_events:
-            return start.node
-        if turn.function is start.function or turn.function.within(start.function):
-            return turn.asks[0]
-        for site in self.graph.calls[start.function]:
-            if turn.function in self.unguarded.reach(site.callee, None):
-                return site.node
-        return turn.asks[0]
+        return self._led_by(start.function, turn) if start.comes_with_events else start.node
+
+    def _led_by(self, function: Scope, turn: Turn) -> cst.CSTNode:
+        """The node of a function by which it comes to a turn."""
+        sites = self.graph.calls[function] if not turn.function.within(function) else ()
+        led = (site.node for site in sites if turn.function in self.unguarded.reach(site.callee, None))
+        return next(led, turn.asks[0])
 
     # -- two at once ------------------------------------------------------------------------------------------
 
@@ -291,11 +264,17 @@ class Overlaps:
             for site in self._calls_after(begun, function):
                 if begun is start.node and not self.races.joins.runs_beside(start, site.node):
                     continue
-                if _same_owner(base, site.node.func):
+                if _same_owner(base, site.node.func) or self._shares_keeper(begun, site.node, turn):
                     for second in self._on_history(turn.slot, self.unguarded.reach(site.callee, None)):
                         if not start.on_loop or (function.is_async and self.turns.gives_way(second)):
                             return self._two(start, turn, second, site.node, site.callee.name)
         return None
+
+    def _shares_keeper(self, begun: cst.Call, call: cst.Call, turn: Turn) -> bool:
+        """`create_task(watch(desk))`, then `desk.chat(text)`: both get the object that keeps the history."""
+        slots, root = self.facts.slots, root_object(turn.slot)
+        kept = {slots.of(value) for value in ex.handed(call) if slots.instance(value) is root[1]} - {None}
+        return root[0] == "attr" and slots.names_any(begun, kept)
 
     def _calls_after(self, begun: cst.Call, function: Scope) -> Iterator[CallSite]:
         """The unguarded calls of functions of this file that may follow a call in the same function."""

@@ -54,15 +54,12 @@ class MessageTool:
 
 ## How it decides
 A tool counts as shared when it is an attribute of the agent or is looked up there, or a global of a function that
-several requests run at once; its class must be known, in this file or an imported one of the project: the method that
-is called only stores what it is given, and another method reads it. So is a file of tools, of which a function only
-sets globals to what it is given, and a tool reads one; where several runs are seen that tell it. A save and restore
-counts in a coroutine that asks a model between them, or in a function that several threads are seen to run, on an
-object that the function has not made; what threads do so to a history is AGL101. An attribute that is set from a
-parameter counts where several runs on one object are seen: request and bot handlers, or tasks and threads that are
-started again and again; and where it is read after an `await`: from a parameter, or from what is made of one, also by a
-model, or it is a history that the run begins anew; itself, by a helper, by a tool, or by a function that was handed to
-what is waited for. So does a global that a function sets so, and reads, or has read, after it.
+several requests run at once; its class must be known: the method that is called only stores what it is given, and
+another method reads it. So is a file of tools, of which a function sets globals to what it is given, and a tool reads
+one. A save and restore counts in a coroutine that asks a model between them, or in a function that several threads run.
+An attribute or global that is set from a parameter, or is a history that the run begins anew, counts where several runs
+on one object are seen (request and bot handlers, tasks and threads that are started again and again), and where it is
+read after an `await`, itself, by a helper, by a tool, or by a function that was handed to what is waited for.
 
 Silent: under a lock, but for one of each key (`locks[room]`) where one object serves all keys; on objects made for the
 run; context variables; values that are passed on as arguments; flags and counters; what is made of what was there

@@ -22,7 +22,7 @@ from lint_rules.anatomy.turns.races import run_apart
 from lint_rules.anatomy.turns.reply_places import bound_values
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, describe, whole_of
+from lint_rules.anatomy.values.slots import Slot, describe, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import once
@@ -99,9 +99,15 @@ class RunStates:
         return self._asking[function]
 
     def _held(self, node: cst.CSTNode, function: Scope) -> bool:
-        """Whether a lock keeps other runs away: one for all, or that of a key, where the object is that key's, too."""
+        """Whether a lock keeps other runs away: one for all, or that of a key, where the object is that key's, too.
+
+        It is none of a key that keeps the locks of all keys itself.
+        """
         locks = self.races.locks.held(node, function)
-        return not all(map(_is_of_many, locks)) or (bool(locks) and not self._is_for_all_keys(function))
+        if not all(map(_is_of_many, locks)):
+            return True
+        keeps_all = any(root_object(lock)[:2] == ("attr", function.owner) for lock in locks)
+        return bool(locks) and not keeps_all and not self._is_for_all_keys(function)
 
     @once(circular=True)
     def _is_for_all_keys(self, function: Scope) -> bool:
@@ -167,18 +173,9 @@ class RunStates:
 
     def _is_shared(self, target: cst.Attribute, function: Scope) -> bool:
         """An attribute of an object that the function has not made for itself."""
-        base: cst.BaseExpression = target.value
-        while isinstance(base, cst.Attribute):
-            base = base.value
-        slot = self.facts.slots.of_name(base)
-        if slot is None or slot[0] != "var":
-            return False
-        own = self.module.self_name(function)
-        if isinstance(base, cst.Name) and base.value == own:
-            return True
-        if self._is_of_each_run(base, function):
-            return False
-        return slot[1] is not function or slot[2] in {p.name.value for p in parameters(function)}
+        base = ex.owner(target)
+        own = self._is_of_each_run(base, function) or self.races.ownership.is_own(base, function)
+        return isinstance(base, cst.Name) and not own
 
     def _is_of_each_run(self, base: cst.CSTNode, function: Scope) -> bool:
         """Whether an object, or what it is a part of, is a parameter that gets what each run has for itself.
@@ -210,7 +207,9 @@ class RunStates:
             if not asks:
                 return
             asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
-            if asked is None or self._held(node, function):
+            place = self.anatomy.aliases.lasting_at(base, function)
+            keyed = place is not None and _is_of_many(place) and self.races.locks.held(node, function)
+            if asked is None or keyed or self._held(node, function):
                 continue
             for there, name, read in self._reads_told(node, base, function):
                 yield RunState("told", node, function, name, asked, read, there)
@@ -292,16 +291,11 @@ class RunStates:
 
         Also a global, if it is known that several runs of the function overlap.
         """
-        own, slot = self.module.self_name(function), self.facts.slots.of(base)
-        root = slot
-        while root is not None and root[0] == "member":
-            root = root[1]
-        if root is not None and root[:2] == ("var", self.module.top):
-            return self.races.overlapping(function) is not None
-        if isinstance(base, cst.Name):
-            values = self.facts.assigned(slot) if slot is not None and slot[1] is function else []
-            return bool(values) and all(_rooted_in(value, own) for value in values)
-        return isinstance(base, cst.Attribute) and _rooted_in(base, own)
+        place = self.anatomy.aliases.lasting_at(base, function)
+        root = root_object(place) if place is not None else ("",)
+        return root[0] == "attr" or (
+            root[:2] == ("var", self.module.top) and self.races.overlapping(function) is not None
+        )
 
     def _classes_of(self, base: cst.BaseExpression, function: Scope) -> Iterator[FoundClass]:
         """The classes of an object: known in this file, tested with `isinstance`, or of files that this one imports."""
@@ -474,16 +468,6 @@ class RunStates:
 def _is_of_many(slot: Slot) -> bool:
     """Whether a place is one of several that a dict or list holds: `locks[key]`."""
     return any(part[0] == "item" for part in whole_of(slot))
-
-
-def _rooted_in(node: cst.BaseExpression, own: str | None) -> bool:
-    """`self.a.b`, `self.tools.get("x")`, `self.tools["x"]`."""
-    node = ex.inner(node)
-    steps = 0
-    while isinstance(node, (cst.Attribute, cst.Call, cst.Subscript)):
-        node = node.func if isinstance(node, cst.Call) else node.value
-        steps += 1
-    return isinstance(node, cst.Name) and node.value == own and steps > 0
 
 
 def _globals_set(anatomy: Anatomy, setter: Scope) -> Iterator[Slot | None]:

@@ -43,6 +43,9 @@ part that was replaced by a new object first, and an attribute of a message obje
 (`message.step = 3`). Silent, too, is a copy that takes the original's place (`self.history = kept`), also where all
 callers put it there, or have made what they hand over for the call.
 
+Arguments of a tool call that are edited for its run count, too, where the message that was stored with the call holds
+the same dict: the reply itself, or a message that is put together from its calls. As JSON text or a copy they do not.
+
 ## Known problems
 What functions of other files do with a copy is not seen.
 
@@ -68,6 +71,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.anatomy.vocabulary import MESSAGE_PARTS
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.shallow_message_copy.edited_calls import EditedCall, edited_calls
 from lint_rules.rules.shallow_message_copy.fixes import repair
 from lint_rules.syntax import expressions as ex
 
@@ -93,6 +97,18 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in stores.values():
         found.sort(key=lambda store: anatomy.module.order[store.node])
         yield _draft(anatomy, found[0], found[1:4])
+    for edited in edited_calls(anatomy):
+        if edited.node not in claimed:
+            yield _edited(edited)
+
+
+def _edited(edited: EditedCall) -> Draft:
+    message = (
+        f"`{ex.source(edited.target, 40)}` stands in the message that was stored with the call, too: the history holds"
+        " arguments that the model never wrote"
+    )
+    notes = (Note(edited.stored, "stored here, with the same arguments"),)
+    return Draft(edited.node, message, "run the tool with a copy: `{**arguments, key: value}`", notes)
 
 
 def _is_announced(anatomy: Anatomy, store: SharedStore) -> bool:

@@ -45,9 +45,9 @@ made.
 
 Of a list of tools that a request offers, and of what a request is made of (`body.update(COMMON)`, `{**self.options,
 "messages": messages}`), an edit counts that stays in a part which an attribute or a global keeps; also in a function of
-the file that hands these over, or gives them. Silent is what each
-request sets anew, what is put there only where a test has looked for it, and what an object learns: into a list of its
-own, or into what it keeps, only the same constant that is put there again and again counts.
+the file that hands these over, or gives them. Silent is what each request sets anew, what is put there only where a
+test has looked for it, and what an object learns: into a list of its own, or into what it keeps, only the same constant
+that is put there again and again counts, or what hangs on a parameter of the call.
 
 ## Known problems
 Schemas that a method returns (`tool.get_schema()`) are taken for new ones, tools that one without arguments returns

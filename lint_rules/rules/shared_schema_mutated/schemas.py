@@ -19,6 +19,7 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.sharing import SharedStore, Stores, stores_at
 from lint_rules.rules.shared_schema_mutated.offered import What, offered
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.walk import walk
 
@@ -61,8 +62,10 @@ class SchemaStores(Stores):
         if what in {None, "schema"}:
             return what is not None or is_schema(store.copy.source) or self._becomes_offered(store)
         here = self.facts.module.scope_of[store.node].function
-        owned = store.copy.fresh == 0 and _starts_with(store.copy.source, self.facts.module.self_name(here))
-        lasts = self._adds_the_same(store.node) if owned else True  # an object may keep what it learns
+        own = self.facts.module.self_name(here)
+        owned = store.copy.fresh == 0 and _starts_with(store.copy.source, own)
+        of_call = any(names_in(test) & (parameter_names(here) - {own}) for test in self._tests(store.node))
+        lasts = not owned or of_call or self._adds_the_same(store.node)  # an object may keep what it learns
         return lasts and not self.facts.kinds(store.target) and self._stays(store)
 
     def _becomes_offered(self, store: SharedStore) -> bool:
@@ -74,12 +77,15 @@ class SchemaStores(Stores):
 
     def _stays(self, store: SharedStore) -> bool:
         """Whether an edit outlasts its request: not so what each request sets anew, nor what is tested for before."""
-        tests = [each.test for each in self.facts.module.ancestors(store.node) if isinstance(each, cst.If)]
+        tests = self._tests(store.node)
         slot = self.facts.slots.of(store.target)
         if any(self.facts.slots.of(part) == slot for test in tests for part in walk(test) if ex.reads_place(part)):
             return False
         sets = not isinstance(store.node, cst.Call) or ex.called_name(store.node) in {"update", "setdefault"}
         return bool(tests) or not sets or isinstance(store.node, (cst.Del, cst.AugAssign))
+
+    def _tests(self, node: cst.CSTNode) -> list[cst.BaseExpression]:
+        return [each.test for each in self.facts.module.ancestors(node) if isinstance(each, cst.If)]
 
     def what(self, store: SharedStore) -> What | None:
         """What is edited."""

@@ -48,13 +48,8 @@ class Sending:
         callee = self.anatomy.facts.slots.callee(call)
         if callee is None or not self.anatomy.calls.reaches_llm(callee):
             return []
-        grown = [
-            slot
-            for slot, _ in self.anatomy.facts.slots.bindings(call, callee)
-            if any(w.kind in GROWING for w in self.anatomy.writes.by_slot[slot])
-        ]
-        bound = list(self.anatomy.facts.slots.bindings(call, callee))
-        return [value for slot, value in bound if slot not in grown]
+        bound, writes = self.anatomy.facts.slots.bindings(call, callee), self.anatomy.writes.by_slot
+        return [value for slot, value in bound if not any(write.kind in GROWING for write in writes[slot])]
 
     def _sent_by_method(self, call: cst.Call, path: Path) -> bool:
         """Whether a method that the loop runs sends an attribute of their common object."""
@@ -94,23 +89,30 @@ class Sending:
 
     def _renewed(self, path: Path) -> bool:
         """Whether the loop binds, grows or changes what `path` holds, itself or by handing it to a function."""
-        module = self.anatomy.module
-        for node in self.function.nodes:
-            if not module.inside(node, self.loop):
-                continue
-            if isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For)):
-                targets = ex.targets(node)
-                if any(self._touches(target, path) for target in targets):
-                    return True
-            elif isinstance(node, cst.Call):
-                base = ex.receiver(node)
-                if base is not None and ex.called_name(node) in _MUTATORS and self._touches(base, path):
-                    return True
-                if self._grown_by(node, path):
-                    return True
-            elif isinstance(node, cst.Del) and self._touches(node.target, path):
-                return True
-        return False
+        inside = (node for node in self.function.nodes if self.anatomy.module.inside(node, self.loop))
+        return any(self._is_changed(node, path) or self._is_changed_by_call(node, path) for node in inside)
+
+    def _is_changed(self, node: cst.CSTNode, path: Path) -> bool:
+        if isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For)):
+            return any(self._touches(target, path) for target in ex.targets(node))
+        if isinstance(node, cst.Call):
+            base = ex.receiver(node) if ex.called_name(node) in _MUTATORS else None
+            return base is not None and self._touches(base, path)
+        return isinstance(node, cst.Del) and self._touches(node.target, path)
+
+    def _is_changed_by_call(self, call: cst.CSTNode, path: Path) -> bool:
+        """Whether a call hands the value to a function that changes it, or runs a method that does."""
+        slots = self.anatomy.facts.slots
+        callee = slots.callee(call)
+        if callee is None or not isinstance(call, cst.Call):
+            return False
+        of_self = path[0] == "self" and len(path) > 1
+        if of_self and any(
+            self._is_changed(n, path) for here in self.anatomy.calls.reachable(callee) for n in here.nodes
+        ):
+            return True
+        names = {slot[2] for slot, value in slots.bindings(call, callee) if path_of(value) == path}
+        return any(self._is_changed(n, (name,)) for name in names for n in callee.nodes if not _binds(n, name))
 
     @staticmethod
     def _touches(target: cst.BaseExpression, path: Path) -> bool:
@@ -121,43 +123,10 @@ class Sending:
         touched = path_of(target)
         return touched is not None and (touched[: len(path)] == path or path[: len(touched)] == touched)
 
-    def _grown_by(self, call: cst.Call, path: Path) -> bool:
-        """Whether a call hands the value to a function that writes to it, or runs a method that renews it."""
-        facts = self.anatomy.facts
-        callee = facts.slots.callee(call)
-        if callee is None:
-            return False
-        for slot, value in facts.slots.bindings(call, callee):
-            if path_of(value) == path and self._written_in(callee, slot[2]):
-                return True
-        if path[0] == "self" and len(path) > 1:
-            return any(
-                (isinstance(n, (cst.Assign, cst.AugAssign))
-                and any(
-                    path_of(t) == path
-                    for t in ex.targets(n)
-                ))
-                or (isinstance(n, cst.Call) and ex.called_name(n) in _MUTATORS and (b := ex.receiver(n)) is not None
-                and path_of(b) == path)
-                for here in self.anatomy.calls.reachable(callee)
-                for n in here.nodes
-            )  # fmt: skip
-        return False
 
-    def _written_in(self, callee: Scope, name: str) -> bool:
-        for node in callee.nodes:
-            if isinstance(node, cst.Call) and ex.called_name(node) in _MUTATORS:
-                base = ex.receiver(node)
-                if base is not None and (path_of(base) or ("",))[0] == name:
-                    return True
-            elif isinstance(node, cst.AugAssign) and (path_of(node.target) or ("",))[0] == name:
-                return True
-            elif isinstance(node, cst.Assign):
-                for target in node.targets:
-                    bare = target.target.value if isinstance(target.target, cst.Subscript) else None
-                    if bare is not None and (path_of(bare) or ("",))[0] == name:
-                        return True
-        return False
+def _binds(node: cst.CSTNode, name: str) -> bool:
+    """`messages = messages[-5:]`, where others keep theirs."""
+    return isinstance(node, cst.Assign) and any(ex.dotted(target) == name for target in ex.targets(node))
 
 
 def _covers(paths: set[Path], path: Path) -> bool:

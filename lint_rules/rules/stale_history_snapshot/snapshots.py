@@ -101,7 +101,8 @@ class _Finder:
             else:
                 continue
             path = path_of(target)
-            for key, part in [("", value), *ex.dict_items(value).items()]:
+            fields = ex.dict_items(value) or (ex.made_of(value) if isinstance(value, cst.Call) else {})
+            for key, part in [("", value), *fields.items()]:
                 made = self.views.made_of(part)
                 if made is not None and path is not None:
                     yield _Snapshot(node, part, (*path, key) if key else path, *made)
@@ -157,26 +158,10 @@ class _Finder:
 
     def _grows_in(self, loop: Loop, slot: Slot) -> cst.CSTNode | None:
         """Where the original grows in a loop of this function: written there, or by what is called there."""
-        for write in self.anatomy.writes.within(loop.body, self.function, slot):
-            if write.kind in GROWING:
-                return write.node
-        for call in self.anatomy.calls.calls_within(loop.body, self.function):
-            if self.anatomy.writes.grows(call, slot) is not None:
-                return call
-            if self._is_grown_parameter(call, slot):
-                return call
-        return None
-
-    def _is_grown_parameter(self, call: cst.Call, slot: Slot) -> bool:
-        """`store(history, message)`: a function of this file that appends to the list it gets."""
-        callee = self.facts.slots.callee(call)
-        if callee is None:
-            return False
-        return any(
-            self.facts.slots.of(value) == slot
-            and any(w.kind in GROWING and w.function is callee for w in self.anatomy.writes.by_slot[parameter])
-            for parameter, value in self.facts.slots.bindings(call, callee)
-        )
+        writes = self.anatomy.writes
+        direct = (write.node for write in writes.within(loop.body, self.function, slot) if write.kind in GROWING)
+        calls = self.anatomy.calls.calls_within(loop.body, self.function)
+        return next(direct, None) or next((call for call in calls if writes.grows(call, slot)), None)
 
     # -- across a call ----------------------------------------------------------------------------------------
 

@@ -52,52 +52,32 @@ class Chat:
 A lock that guards the history in one place says that the program means to be concurrent: writes in other places that do
 not hold it are reported, also when the same method is called once inside and once outside the lock. Without any lock,
 two concurrent starts (threads, tasks, timers, executors, request handlers), one that overlaps with itself, or one and
-what runs on the same object behind it, where it is begun and in who calls that, must reach the write, on an object that
-they share, and the write must be able to do harm: a rebind, or a turn with tool messages, unless on the event loop
-nobody else runs between the calls and their results (what is awaited there never waits), or each run begins the history
-anew (AGL104); or, between threads, take the last message away, which may be another's. A history that is read, then
-rewritten after an `await` or a model call from what was read, is reported when somebody else can write meanwhile: not
-where the model is asked by what holds the event loop. A parameter reads it that is handed it (`shorten(key,
-talks[key])`). In a thread they can at any time, so that a rewrite by the methods of an object (`log.replace(kept)` of
-what `log.all()` gave) needs no wait to be one. So is one that is emptied when the model has been asked about it, and
-its answer was not put there: a digest. So is a mark of how far the history was read, if it is set to the length that
-the history has after the wait. So is one that a handler loads from a file, a key, a table's row, a document or a store
-of the project, and saves there as a whole, with no lock from the load to the save: two requests of one session load the
-same list, and the later save is all that stays. What a function loads and saves follows from what it does, in this file
-or an imported one; or from its use: what a call gave is asked with, gets the answer, and is handed back to where it
-came from (`await people.keep(person)`, `row.save()`), also under a key that it carries itself; also by a helper that is
-handed what to do (`retry(lambda: load(key))`), or that is handed the row. All rows of a key that are taken out, and put
-in anew one by one, are a save of the whole, whatever is put there. What lies outside of the program is shared, too, by
-objects that are made for each request, and by threads that handlers begin. Silent there: a row that is added, a push,
-an update that compares a version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in
-one event loop. A method that always rebinds the history (`self.reset(key, summary)`) rebinds it where it is called.
+what runs on the same object behind it, must reach the write on an object that they share, and the write must be able to
+do harm: a rebind of what others add to, the last message taken away, or a turn with tool messages between whose calls
+and results others may run.
+
+Stale rewrites: a history that is read and then rewritten from that after an `await` or a model call, or in a thread at
+any time, while others can write; also by the methods of an object (`log.replace(kept)` of what `log.all()` gave), also
+if it is emptied for a digest, and a mark of how far it was read that is set to a later length. So is one that a handler
+loads from a file, a key, a row, a document or a store of the project, and saves there as a whole with no lock from the
+load to the save: two requests load the same list, and the later save is all that stays. What is loaded and saved
+follows from what functions do, in this file or an imported one, or from its use. Silent there: a row that is added, a
+push, an update that compares a version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an
+`await` in one event loop.
 
 Two more forms: a conversation that the provider, or an object of its library, begins because a look into a registry
-found none, and that is stored there after a wait (two first messages begin two, and one is lost); and messages that one
-run takes out of a history while the turn of another may wait for the model. It empties the history, by a command or
-after an error of its own, or begins it anew, or the object that keeps it (`self.talk = Talk()`), if that turn looks it
-up again to store the answer; or it deletes the rows, all that have what the turn loads them by, where its question is
-stored before its answer comes; or it takes the last message back, which by then may be the other's question. A message
-that is taken out itself (`talk.remove(question)`) is the run's own. A test whether there is a history (`if key in
-talks: talks[key] = []`) keeps nobody away.
+found none, and that is stored there after a wait; and messages that one run takes out of a history while the turn of
+another may wait for the model: it empties it, begins it or its object anew, deletes its rows, or takes the last message
+back, which by then may be the other's question.
 
-What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
-there that call functions of this one, also through further files; and the base classes of this one's classes, of whose
-threads, tasks and handlers overridden methods are a part. Handlers that come one after the other (the keys of a window,
-the messages of a bot that waits for each) are beside what a worker, a job or a thread has begun, not beside each other;
-in another file, one that first asks whether something is under way comes to nothing then. A function that is handed to
-who runs it in a thread or a task, here or in another file, runs beside others. Objects that are made with one list
-share it, also those of several files whose methods run beside each other.
+What runs concurrently may be seen in another file, where looplint was given the folder, also in base classes. Handlers
+that come one after the other are beside what a worker, a job or a thread has begun, not beside each other.
 
 Silent everywhere: `__init__`, objects a function made for itself, what a WebSocket keeps for its connection, tasks
-whose end is waited for before the next starts, what is taken out behind a test of what the turn sets while it runs, or
-of the time that has gone by, a list made ahead of the nested functions that share it, callers that all hold the lock, a
-call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), what is written where a test found no lock
-(`if self.lock: with self.lock: ...`, `else:`), frameworks that run handlers one after another, a plain function that
-the event loop runs, which asks and writes all that is written: until it returns, nobody else comes in; one more line
-without the lock in a talk that holds nothing but words; talks that are taken out of a dict, where the turn that waits
-fails then. Of a history that all users have in common, only stale rewrites are reported here: that it is common is what
-cross-session-history (AGL103) reports.
+whose end is waited for, what is taken out behind a test of what the turn sets, callers that all hold the lock, a branch
+that found no lock (`if self.lock: with self.lock: ...`, `else:`), frameworks that run handlers one after another, a
+plain function that the event loop runs; one more line without the lock in a talk that holds nothing but words. Of a
+history that all users have in common, only stale rewrites are reported here: that it is common is AGL103.
 
 ## Known problems
 Of one file alone (standard input, an editor, flake8) nobody knows who calls it. An object of an imported class with an

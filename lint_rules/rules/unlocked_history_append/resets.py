@@ -106,21 +106,20 @@ class _Beside:
         self.unguarded = anatomy.unguarded
         self.reach = {start: self.unguarded.reach(start.function, start) for start in self.unguarded.starts}
 
-    def turns(self) -> Iterator[tuple[Turn, list[Start]]]:
-        """The turns that store a question, wait for its answer and store that, too, with the starts that run each."""
+    def _all(self) -> Iterator[tuple[Turn, list[Start]]]:
         for function in self.anatomy.module.functions:
             run = self.races.starts_reaching(function) if function.kind == "function" else []
-            for turn in self.anatomy.turns.of(function) if run else ():
-                if not turn.kept and not turn.outside and (turn.tools or self._is_between(turn, run)):
-                    yield turn, [start for start in run if not self.anatomy.turns.begins(turn, start.function)]
+            yield from ((turn, run) for turn in self.anatomy.turns.of(function) if run and not turn.kept)
+
+    def turns(self) -> Iterator[tuple[Turn, list[Start]]]:
+        """The turns that store a question, wait for its answer and store that, too, with the starts that run each."""
+        for turn, run in self._all():
+            if not turn.outside and (turn.tools or self._is_between(turn, run)):
+                yield turn, [start for start in run if not self.anatomy.turns.begins(turn, start.function)]
 
     def stored(self) -> Iterator[tuple[Turn, list[Start]]]:
         """Those that keep what was said outside of the program, with the starts that run each."""
-        for function in self.anatomy.module.functions:
-            run = self.races.starts_reaching(function) if function.kind == "function" else []
-            for turn in self.anatomy.turns.of(function) if run else ():
-                if turn.outside and not turn.kept:
-                    yield turn, run
+        yield from ((turn, run) for turn, run in self._all() if turn.outside)
 
     def _is_between(self, turn: Turn, run: list[Start]) -> bool:
         """Whether a question lies in the history while its answer is waited for: put there by the turn, or before."""

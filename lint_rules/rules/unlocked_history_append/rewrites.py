@@ -129,12 +129,6 @@ def _asked_before(races: Races, function: Scope, write: cst.CSTNode, grown: Iter
     return [ask for ask in asks if flow.reaches(races.anatomy.points(function, [ask]), goals, exceptions=False)]
 
 
-def _unanswered(races: Races, function: Scope, write: cst.Call, keeper: Slot) -> list[cst.CSTNode]:
-    """The same for a history that an object keeps behind methods."""
-    kept = (call for call in function.nodes_of(cst.Call) if races.keepers.keeper(call) == keeper)
-    return _asked_before(races, function, write, (c for c in kept if races.keepers.role(c, keeper) == "grow"))
-
-
 def _by_calls(races: Races, history: SharedHistory) -> Iterator[Rewrite]:
     """`self.reset(key, summary)`: what a function rebinds in each run, its callers rebind."""
     for write in races.anatomy.writes.by_slot[history.slot]:
@@ -332,8 +326,7 @@ def _of_keeper(races: Races, function: Scope, reading: list[cst.Call]) -> Iterat
         if keeper is None or keeper not in read or races.keepers.role(call, keeper) != "rewrite":
             continue
         reads = [c for c, k in readers if k == keeper and races.keepers.role(c, k) == "read"]
-        waits = _waits(races, function) if call.args else _unanswered(races, function, call, keeper)
-        gap = _gap(races, function, reads, call, waits)
+        gap = _gap(races, function, reads, call, _waits(races, function)) if call.args else None
         if gap is None or one_lock(races, function, gap[0], call) or _checked(races, call):
             continue
         other = _grown_elsewhere(races, function, keeper)
@@ -368,7 +361,7 @@ def _checked(races: Races, call: cst.CSTNode) -> bool:
 
 
 def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.CSTNode | Start, str] | None:
-    """Another function that adds to the kept history and can run meanwhile."""
+    """Another function that adds to the kept history, or brings another one, and can run meanwhile."""
     cls = races.facts.slots.classes.get(keeper)
     for node in races.module.nodes_of(cst.Call):
         if not isinstance(node.func, cst.Attribute):
@@ -378,7 +371,8 @@ def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.C
         same = slot == keeper or (cls is not None and slot is not None and races.facts.slots.classes.get(slot) is cls)
         if slot is None or not same or where is function or races.is_setup(where):
             continue
-        if races.keepers.role(node, slot) == "grow":
+        role = races.keepers.role(node, slot)
+        if role == "grow" or (role == "rewrite" and node.args):
             if _runs_beside(races, function, where):
                 return node, f"`{where.name}` may add messages meanwhile"
     return _grown_by_others(races, function, keeper)

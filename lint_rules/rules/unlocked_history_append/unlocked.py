@@ -159,7 +159,9 @@ def _outside_calls(races: Races, entered: list[_Entered]) -> Iterator[OutsideCal
 
 def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
     taken = any(map(takes_last, history.writes))
-    harm = schedules.LOST if any(w.kind in LOSING for w in history.writes) else schedules.TAKEN if taken else None
+    grown = any(grows(races.anatomy, w) for w in history.writes)
+    lost = grown and any(w.kind in LOSING for w in history.writes)  # else each brings a whole list, as it was handed
+    harm = schedules.LOST if lost else schedules.TAKEN if taken else None
     found = list(_unlocked_writes(races, history, harm, _concurrent_writers))
     yield from found or (_unlocked_writes(races, history, harm, _two_threads) if harm is not None else ())
 
