@@ -67,10 +67,12 @@ in the head of their loop, in it or in a helper, or after they have set it back 
 tools raise (or lower), of which a test answers instead of a tool. A signature is what a comparison of tool calls keeps
 on the object, by assignment, in a set or list, or in a dict that counts or marks them. What the body of a class makes,
 or a global, outlives an agent that is made for each turn, too. The state counts as begun anew when anything outside the
-rounds and `__init__` assigns it, the object that holds it, or empties it: in the function before its loop, or in
-another method. What empties the history as well begins another conversation, and no turn.
+rounds and `__init__` assigns it, the object that holds it, or empties it: in the function before its loop, in another
+method, or in a public method of an imported base class. What empties the history as well begins another conversation,
+and no turn.
 
-Silent: local state; a guard object that is made for the turn; state per session, under a key; caches of results;
+Silent: local state; a guard object that is made for the turn; state per session, under a key, or with one in the key of
+the call (`counts[chat, call]`); caches of results;
 programs that make one agent for one run, here or in the files that run its method; budgets that are meant for the whole
 life, which end with an error, or which others read, too; and what is kept since words say so (`if answer == "always"`):
 that is leave to run a tool, and no repeat.

@@ -211,10 +211,12 @@ class GuardStates:
     def _kept(self, guard: Guard, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
         """Where the rounds store a signature: an assignment, `seen.add(key)`, `counts[key] += 1`, `seen[key] = True`.
 
-        A dict of results is a cache.
+        A dict of results is a cache, and who else is asked for in a key has a state of its own.
         """
         if guard.how == "equal":
             return next((node for node in self._assigned(slot) if self._in_rounds(node, loop, region)), None)
+        if self._is_for_one_of_many(guard):
+            return None
         for node in self.module.nodes_of(cst.Assign, cst.AugAssign):
             target = ex.targets(node)[0]
             if isinstance(target, cst.Subscript) and self.facts.slots.of(target.value) == slot and _marks(node.value):
@@ -226,6 +228,17 @@ class GuardStates:
                 if self._in_rounds(call, loop, region) and not self._is_granted(call):
                     return call
         return None
+
+    def _is_for_one_of_many(self, guard: Guard) -> bool:
+        """Whether a key says more than what is called: `(chat_id, name, args)`."""
+        signatures = self.anatomy.guards.signatures
+        for value in self.facts.values_of(guard.key_node) or [guard.key_node]:
+            parts = (e.value for node in walk(value) if isinstance(node, (cst.Tuple, cst.List)) for e in node.elements)
+            filled = (node.expression for node in walk(value) if isinstance(node, cst.FormattedStringExpression))
+            for part in (*parts, *filled):
+                if isinstance(part, (cst.Name, cst.Attribute)) and not signatures.of(part).made:
+                    return True
+        return False
 
     def _is_granted(self, node: cst.Call) -> bool:
         """Whether something is put there since words say so: `if answer == "always": ...`."""
@@ -260,7 +273,7 @@ class GuardStates:
                 targets = [part for target in node.targets for part in ex.bound_places(target.target)]
             elif isinstance(node, cst.AnnAssign):
                 targets = [node.target]
-            elif isinstance(node, cst.Call) and ex.called_name(node) == "clear":
+            elif isinstance(node, cst.Call) and (ex.called_name(node) == "clear" or self._may_begin_anew(node)):
                 base = ex.receiver(node)
                 targets = [base] if base is not None else []
             if any(self.facts.slots.of(target) in slots for target in targets):
@@ -273,7 +286,11 @@ class GuardStates:
                     and not self._is_of_all_objects(slot)
                 ):
                     return True
-        return False
+        return self._by_base_class(slot, loop)
+
+    def _may_begin_anew(self, call: cst.Call) -> bool:
+        """`self.guard.start()`: a call for its own sake, of what nobody here can read."""
+        return not call.args and self.facts.slots.callee(call) is None and self.module.is_statement(call)
 
     def _begins_talk(self, function: Scope, loop: RoundLoop) -> bool:
         known = self.facts.calls.get(loop.asks)
@@ -282,6 +299,22 @@ class GuardStates:
             return False
         writes = self.anatomy.writes.by_function[function]
         return any(write.slot == history and write.kind in {"cut", "rebind", "replace"} for write in writes)
+
+    def _by_base_class(self, slot: Slot, loop: RoundLoop) -> bool:
+        """Whether a base class of another file sets the attribute in a method that is no part of the rounds there."""
+        owner = _owner(slot)
+        if owner[0] != "attr" or loop.function.owner is None:
+            return False
+        for base in ex.bases(loop.function.owner.node):
+            found = self.anatomy.imported_class(base.value) if type(base) is cst.Name else None
+            for method in found[1].methods.values() if found is not None else ():
+                if method.name in SETUPS or method.name.startswith("_"):
+                    continue
+                for write in method.nodes:
+                    if isinstance(write, cst.Assign) and isinstance(target := write.targets[0].target, cst.Attribute):
+                        if target.attr.value == owner[2]:
+                            return True
+        return False
 
 
 def _is_mixed_or_raises(end: cst.If) -> bool:
