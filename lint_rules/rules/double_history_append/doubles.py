@@ -24,6 +24,7 @@ from lint_rules.rules.double_history_append.added_whole import AddedWhole, added
 from lint_rules.rules.double_history_append.handed_back import made_by
 from lint_rules.rules.double_history_append.joined import Joined, Joins
 from lint_rules.rules.double_history_append.saved_first import SavedFirst
+from lint_rules.rules.double_history_append.written_back import written_back
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point
 from lint_rules.syntax.module import Scope, parameters
@@ -52,6 +53,7 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
         written = anatomy.transcript.stored(function) or joins.of(function) or joins.stored_elsewhere(function)
         places = Places(anatomy, function)
         yield from AddedWhole(places).all()
+        yield from written_back(anatomy, function)
         if written:
             yield from Repeated(places).all()
             sequence = _Sequence(places)
