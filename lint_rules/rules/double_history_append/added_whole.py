@@ -83,10 +83,10 @@ class AddedWhole:
         slots = self.facts.slots
         for call in self.function.nodes_of(cst.Call):
             callee = slots.callee(call)
-            given = dict(slots.bindings(call, callee)) if callee is not None else {}
-            for inner, name in (
-                _added_in(self.anatomy, callee) if callee is not None and callee is not self.function else ()
-            ):
+            if callee is None or callee is self.function:
+                continue
+            given = dict(slots.bindings(call, callee))
+            for inner, name in _added_in(self.anatomy, callee):
                 target, value = slots.of(given.get(inner.target)), given.get(slots.parameter(callee, name))
                 if target is not None and value is not None:
                     yield Move(call, value, target, None)

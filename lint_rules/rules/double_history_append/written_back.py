@@ -76,7 +76,7 @@ def _place_added_to(anatomy: Anatomy, call: cst.Call, function: Scope) -> Touche
     if opened is not None:
         return anatomy.resources.of(opened)
     touched, name = anatomy.resources.of(call), ex.called_name(call)
-    texts = [text.lower() for part in walk(call) if (text := ex.text(part)) is not None]
+    texts = [text.lower() for part in walk(call) if isinstance(part, cst.BaseExpression) and (text := ex.text(part))]
     over = name in _MERGES or bool(touched.over) or any(word in text for text in texts for word in _OVER)
     keywords = {arg.keyword.value for arg in walk(call) if isinstance(arg, cst.Arg) and arg.keyword is not None}
     adds = bool(touched.made) or name in _PUSHES
