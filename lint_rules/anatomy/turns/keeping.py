@@ -26,7 +26,8 @@ def keeps(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a call stores what it gets. May cost the analysis of the file that it leads to."""
     found = body(anatomy, call)
     if found is None or says_only(found[1]):
-        return stores_by_name(call)
+        is_log = anatomy.storage.writes_log(call, anatomy.module.scope_of[call].function)
+        return stores_by_name(call) and anatomy.facts.encoder(call) is None and not is_log
     return found[1].name != "__init__" and _puts_away(*found)
 
 
@@ -41,9 +42,7 @@ def _puts_away(anatomy: Anatomy, function: Scope) -> bool:
                     isinstance(target, _PARTS) and _outlives(anatomy, function, target) for target in ex.targets(node)
                 ):
                     return True
-        elif isinstance(node, cst.Call) and any(reads(arg.value, names) for arg in node.args):
-            if is_logging(node) or anatomy.facts.encoder(node) or anatomy.storage.writes_log(node, function):
-                continue
+        elif isinstance(node, cst.Call) and not is_logging(node) and any(reads(arg.value, names) for arg in node.args):
             base = ex.receiver(node)
             if (base is None or _outlives(anatomy, function, base)) and keeps(anatomy, node):
                 return True

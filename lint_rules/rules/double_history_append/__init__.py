@@ -71,7 +71,9 @@ an attribute that gets no other list; `all_messages()` of a run of Pydantic AI t
 `to_input_list()` of the Agents SDK, a chat of Gemini), or messages that were appended to both before. So is a list of
 an object that one of its methods puts into a store message by message, under one key, where a turn runs that method, or
 others can by more than one of its methods, and nobody empties the list then, or the store: each run adds all that the
-last one has added. What goes to a store with an id of its own may be there once.
+last one has added. What goes to a store with an id of its own may be there once. So is a list that was loaded from a
+table, a file or a list under a key, and is added there again with all that was in it: as rows, lines or entries, which
+take the place of nothing; not under another key, nor where the function takes the old ones away.
 
 A message is sent beside a history where one list, or one request, holds all that the history does, and the message as
 well: `[*history, message]`, a list that the history was put into, a chain that gets both, a text in which both are

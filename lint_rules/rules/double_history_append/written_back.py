@@ -22,7 +22,7 @@ from lint_rules.obligations.places import Double, How
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.mentions import names_in
-from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 _PUSHES = frozenset({"rpush", "lpush"})
@@ -44,10 +44,10 @@ def written_back(anatomy: Anatomy, function: Scope) -> Iterator[Double]:
         if anatomy.facts.is_kind(value, Kind.HISTORY) and not _is_emptied(anatomy, function, touched):
             loads = [load for load in _loads(anatomy, value, touched, set()) if not anatomy.module.inside(load, call)]
             own = [load for load in loads if anatomy.module.scope_of[load].function is function]
-            told = names_in(*call.args) & parameter_names(function) - names_in(value)
+            told = _told_apart(anatomy, call, value)
             for load in own or loads:
-                if not told <= names_in(load) and load in own:
-                    continue  # under another key
+                if not told <= names_in(load):
+                    continue  # under another key, maybe
                 if load not in own or again.follows(load, call, again.unstored(anatomy.facts.slots.of(value))):
                     yield Double(How.LOADED, Stored(call, function, None, "extend", None, None), load)
                     break
@@ -80,7 +80,24 @@ def _place_added_to(anatomy: Anatomy, call: cst.Call, function: Scope) -> Touche
     over = name in _MERGES or bool(touched.over) or any(word in text for text in texts for word in _OVER)
     keywords = {arg.keyword.value for arg in walk(call) if isinstance(arg, cst.Arg) and arg.keyword is not None}
     adds = bool(touched.made) or name in _PUSHES
-    return touched if adds and not over and "id" not in keywords and "id" not in texts else None
+    return touched if adds and touched.names and not over and "id" not in keywords and "id" not in texts else None
+
+
+def _told_apart(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> set[str]:
+    """The names of its function by which a call is told anything but the elements of a list."""
+    function, module = anatomy.module.scope_of[call].function, anatomy.module
+    loops = (outer for outer in module.ancestors(call) if isinstance(outer, cst.For))
+    elements = {name for loop in loops for name in ex.target_names(loop.target)}
+    rows = {arg.value.value for arg in call.args if isinstance(arg.value, cst.Name) and _rows(anatomy, arg.value)}
+    made = [each for arg in call.args for each in _rows(anatomy, arg.value)]
+    return names_in(*call.args, *made) & function.bound - elements - rows - names_in(value)
+
+
+def _rows(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.ListComp | cst.GeneratorExp]:
+    """The comprehensions that a value may be, which make something of each element of a list."""
+    bound = anatomy.definitions(value) if isinstance(value, cst.Name) else []
+    made = [ex.inner(value), *(each.value for each in bound)]
+    return [each for each in made if isinstance(each, (cst.ListComp, cst.GeneratorExp)) and _is_whole(each)]
 
 
 def _wholes(anatomy: Anatomy, call: cst.Call) -> Iterator[cst.BaseExpression]:
@@ -91,11 +108,7 @@ def _wholes(anatomy: Anatomy, call: cst.Call) -> Iterator[cst.BaseExpression]:
             break
         if isinstance(outer, cst.For) and not named.isdisjoint(ex.target_names(outer.target)):
             yield outer.iter
-    for value in (ex.inner(arg.value) for arg in call.args):
-        bound = anatomy.definitions(value) if isinstance(value, cst.Name) else []
-        for rows in (value, *(each.value for each in bound)):
-            if isinstance(rows, (cst.ListComp, cst.GeneratorExp)) and _is_whole(rows):
-                yield rows.for_in.iter
+    yield from (rows.for_in.iter for arg in call.args for rows in _rows(anatomy, arg.value))
 
 
 def _loads(anatomy: Anatomy, value: cst.BaseExpression, saved: Touched, seen: set[cst.CSTNode]) -> Iterator[cst.Call]:
@@ -121,17 +134,16 @@ def _is_whole(value: cst.BaseExpression) -> bool:
     if isinstance(value, (cst.ListComp, cst.GeneratorExp)):
         return not value.for_in.ifs and value.for_in.inner_for_in is None
     cut = ex.slice_of(value)
-    return cut is None or (cut.upper is None and (cut.lower is None or ex.integer(cut.lower) is not None))
+    first = ex.integer(cut.lower) if cut is not None and cut.lower is not None else 0
+    return cut is None or (cut.upper is None and first is not None and first >= 0)
 
 
 @kept
 def _emptied(anatomy: Anatomy, function: Scope) -> list[Touched]:
     """What a function, or what it runs, takes away or writes over."""
     calls = (call for here in anatomy.calls.reachable(function) for call in here.nodes_of(cst.Call))
-    return [anatomy.resources.of(call) for call in calls if _EMPTIES.search(ex.called_name(call))] + [
-        touched for here in anatomy.calls.reachable(function) for call in here.nodes_of(cst.Call)
-        if (touched := anatomy.resources.of(call)).gone
-    ]  # fmt: skip
+    touched = ((call, anatomy.resources.of(call)) for call in calls)
+    return [each for call, each in touched if each.gone or _EMPTIES.search(ex.called_name(call))]
 
 
 def _is_emptied(anatomy: Anatomy, function: Scope, saved: Touched) -> bool:
