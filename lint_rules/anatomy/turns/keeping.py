@@ -26,8 +26,7 @@ def keeps(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a call stores what it gets. May cost the analysis of the file that it leads to."""
     found = body(anatomy, call)
     if found is None or says_only(found[1]):
-        is_log = anatomy.storage.writes_log(call, anatomy.module.scope_of[call].function)
-        return stores_by_name(call) and anatomy.facts.encoder(call) is None and not is_log
+        return stores_by_name(call) and anatomy.facts.encoder(call) is None and not anatomy.storage.writes_log(call)
     return found[1].name != "__init__" and _puts_away(*found)
 
 

@@ -346,9 +346,10 @@ class Storage:
         opened = self._entered(ex.receiver(call) or call, function) if self._added_at(call, function) else []
         return next((each for each in opened if isinstance(each, cst.Call)), None)
 
-    def writes_log(self, call: cst.Call, function: Scope) -> bool:
+    def writes_log(self, call: cst.Call) -> bool:
         """Whether a call writes behind the end of a file that this module names, and never reads."""
-        place = self._added_at(call, function)
+        scope = self.module.scope_of.get(call)  # none of a call of another file
+        place = self._added_at(call, scope.function) if scope is not None else None
         return place is not None and place.is_one and not any(load.place.may_be_grown_at(place) for load in self._loads)
 
     @cached_property

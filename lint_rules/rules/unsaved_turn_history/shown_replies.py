@@ -139,7 +139,7 @@ class ShownReplies(ReplyPlaces):
         return self.anatomy.module.inside(call, leaves) or reads(leaves, names)
 
     def _shows(self, node: cst.Call) -> bool:
-        if self.anatomy.storage.writes_log(node, self.anatomy.module.scope_of[node].function):
+        if self.anatomy.storage.writes_log(node):
             return False
         full = ex.dotted(node.func) or ""
         return ex.called_name(node) in SHOWING or "print" in full.rpartition(".")[2] or full.startswith("st.")
