@@ -232,15 +232,14 @@ class Again:
         for stored in self.anatomy.transcript.stored(self.function):
             if stored.slot == slot and not self.grows(stored):
                 found.update(self.points(stored.node))
-            elif stored.slot != slot and stored.kind in GROWING:
-                filling.add(stored.node)  # `request.extend(history)` leaves the history as it is
+            elif stored.kind in GROWING:
+                filling.add(stored.node)  # `request.extend(history)` leaves the history as it is, too
         if slot is not None:
             found.update(*(self.bound(root, grown=False) for root in _roots(slot)))
-        for node in self.function.nodes:
-            if type(node) is cst.Call and node not in filling and self._may_cut(node, slot):
-                found.update(self.points(node))
-            elif type(node) is cst.Call and slot is not None and kept and node not in kept:
-                found.update(self.points(node) if self._may_cut_kept(node, slot) else ())
+        for call in self.function.nodes_of(cst.Call):
+            cuts = call not in filling and self._may_cut(call, slot)
+            of_kept = slot is not None and bool(kept) and call not in kept | filling and self._may_cut_kept(call, slot)
+            found.update(self.points(call) if cuts or of_kept else ())
         return found
 
     def _may_cut(self, call: cst.Call, slot: Slot | None) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import libcst as cst
 
@@ -143,7 +144,7 @@ class Moves:
             return None
         if self.facts.slots.of(value) == move.target and depth:
             return value
-        if isinstance(value, cst.Call) and self._reads(value, move):
+        if isinstance(value, cst.Call) and self._reads(value, move, depth):
             return value
         if isinstance(value, cst.Name):
             parts = self._given_to(value)
@@ -174,11 +175,16 @@ class Moves:
                     found.append(stored.write.value)
         return found
 
-    def _reads(self, call: cst.Call, move: Move) -> bool:
-        """Whether a method gives what the target of a move holds."""
+    def _reads(self, call: cst.Call, move: Move, depth: int) -> bool:
+        """Whether a method gives what the target of a move holds, or a function has loaded it from there."""
         callee = self.facts.slots.callee(call)
         if callee is not None:
-            return self._gives(callee, move.target)
+            there = Moves(Again(self.anatomy, callee))
+            bound = self.facts.slots.bindings(call, callee)
+            handed = [replace(move, target=slot) for slot, value in bound if self.facts.slots.of(value) == move.target]
+            return self._gives(callee, move.target) or any(
+                there._loaded(value, each, depth + 1) is not None for each in handed for value in callee.returned
+            )
         keeper = self.facts.slots.of(ex.receiver(call))
         is_part = keeper != move.target  # `thread.log.rows` of what `thread.read()` gives
         if keeper is None or self._takes(call) or keeper not in whole_of(move.target):

@@ -46,12 +46,15 @@ def call_loops(facts: Facts, function: Scope) -> Iterator[CallLoop]:
 
 
 def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:
-    """Whether `call` runs a tool: it gets a tool call, its function or its arguments, and neither stores nor shows."""
+    """Whether `call` runs a tool: it gets a tool call, its function or its arguments, and neither stores nor shows.
+
+    What gives the arguments back, decoded, has run nothing.
+    """
     if ex.called_name(call) in READERS or is_logging(call) or call in facts.calls:
         return False
     if facts.slots.constructed(call) is not None or ex.called_name(call)[:1].isupper():
         return False
-    if transcript.at(call):
+    if transcript.at(call) or Kind.ARGUMENTS in facts.kinds(call):
         return False
     return any(_TOOL_PARTS & facts.kinds(arg.value).keys() for arg in call.args) or _takes_apart(facts, call)
 

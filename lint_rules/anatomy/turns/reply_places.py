@@ -18,6 +18,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.program.told import Told, closed_side
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -32,7 +33,7 @@ from lint_rules.syntax.ways import Says
 
 _STORING = re.compile(
     r"append|dump|save|store|record|remember|persist|insert|extend|commit|upsert|histor|memor|transcript|conversation"
-    r"|(?<![a-z])(add|put|set|push|log|write|update|track|sync|insert)(?![a-z])"
+    r"|(?<![a-z])(add|put|set|push|log|write|writelines|update|track|sync|insert)(?![a-z])"
 )
 _STORES = re.compile(
     r"memory|history|session|store|conversation|messages|thread|database|(?<![a-z])(db|repo|state)(?![a-z])"
@@ -181,7 +182,7 @@ class ReplyPlaces:
         made, asked = self.derived(function, call, put=True, known=taken), self._asked_for(function, slot)
         places = [*self.kept(function, call, taken, slot), *also]
         headers = {place: [*self._headers(function, call, place, made, asked)] for place in places}
-        ends = self._ends_past(function, call) if any(headers.values()) else set()
+        ends = self.ends_past(function, call) if any(headers.values()) else set()
         found = set(self.anatomy.points(function, places))
         for place, around in headers.items():
             if not ends.isdisjoint(self.anatomy.points(function, [place])):
@@ -199,7 +200,7 @@ class ReplyPlaces:
             if type(outer) in _HEADERS and not module.inside(call, outer) and not self._passes_by(outer, made, asked):
                 yield outer
 
-    def _ends_past(self, function: Scope, call: cst.Call) -> set[Point]:
+    def ends_past(self, function: Scope, call: cst.Call) -> set[Point]:
         """The points from which the function may end in this round; the next piece of a stream is no request."""
         flow, module = self.anatomy.flow(function), self.anatomy.module
         asks = {p for p in self.anatomy.points(function, [call]) if not isinstance(p.statement, cst.For)}
@@ -255,6 +256,8 @@ class ReplyPlaces:
     def _pieces(self, node: cst.Call, base: cst.BaseExpression | None) -> bool:
         """A local list that pieces of the reply are put into is no store, nor is one that gets lost."""
         slot = self.anatomy.facts.slots.of(base)
+        if self._is_given_anew(base) and ex.called_name(node) in GROWING and body(self.anatomy, node) is None:
+            return True
         if slot is None or slot[0] != "var" or slot[1] is self.anatomy.module.top:
             return False
         if slot[2] in _collectors(self.anatomy, slot[1]) and not self.anatomy.resources.brings_out(node):
@@ -265,6 +268,12 @@ class ReplyPlaces:
         return bool(assigned) and all(isinstance(v, cst.List) and not v.elements for v in assigned) and (
             Kind.HISTORY not in self.anatomy.facts.of(slot)
         )  # fmt: skip
+
+    def _is_given_anew(self, base: cst.BaseExpression | None) -> bool:
+        """Whether a property or a function of the project gives a list of its own, and nobody else has that."""
+        callee = body(self.anatomy, base)
+        given = isinstance(base, cst.Attribute) or (callee is not None and callee[1].name != "__init__")
+        return given and base is not None and Lasting(self.anatomy).is_new(base)
 
     def _gets_calls_only(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
         """`run_tool(tool_call, history)`: what is stored there answers a call, and is not the reply."""

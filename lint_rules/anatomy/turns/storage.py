@@ -332,12 +332,25 @@ class Storage:
     @cached_property
     def _added_to(self) -> list[Place]:
         """The files behind whose end something is written."""
-        writes = (
-            (ex.receiver(call), call) for call in self.module.nodes_of(cst.Call) if ex.called_name(call) == "write"
-        )
-        opened = ((base, self.module.scope_of[call].function) for base, call in writes if base is not None)
-        paths = ((self._opened(base, function, "a"), function) for base, function in opened)
-        return [_named(self.form(path, function)) for path, function in paths if path is not None]
+        calls, scopes = self.module.nodes_of(cst.Call), self.module.scope_of
+        return [place for call in calls if (place := self._added_at(call, scopes[call].function)) is not None]
+
+    def _added_at(self, call: cst.Call, function: Scope) -> Place | None:
+        """The file behind whose end a call writes."""
+        base = ex.receiver(call) if ex.called_name(call) in {"write", "writelines"} else None
+        path = self._opened(base, function, "a") if base is not None else None
+        return _named(self.form(path, function)) if path is not None else None
+
+    def opened_to_add(self, call: cst.Call, function: Scope) -> cst.Call | None:
+        """What has opened the file behind whose end a call writes."""
+        opened = self._entered(ex.receiver(call) or call, function) if self._added_at(call, function) else []
+        return next((each for each in opened if isinstance(each, cst.Call)), None)
+
+    def writes_log(self, call: cst.Call) -> bool:
+        """Whether a call writes behind the end of a file that this module names, and never reads."""
+        scope = self.module.scope_of.get(call)  # none of a call of another file
+        place = self._added_at(call, scope.function) if scope is not None else None
+        return place is not None and place.is_one and not any(load.place.may_be_grown_at(place) for load in self._loads)
 
     @cached_property
     def _loads(self) -> list[Load]:

@@ -17,7 +17,7 @@ from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, 
 from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.module import Scope, SourceModule, is_property
 
 PLAIN = frozenset({cst.Name, cst.SimpleString, cst.Integer, cst.FormattedString, cst.Comparison})
 """The most frequent expressions, whose form says nothing."""
@@ -112,7 +112,10 @@ class Known:
         return Kind.REPLY in self.of(("call", call))
 
     def assigned(self, slot: Slot | None) -> list[cst.BaseExpression]:
-        """The expressions assigned to a slot anywhere in the file; parts of displays where those are unpacked."""
+        """The expressions assigned to a slot anywhere in the file; parts of displays where those are unpacked.
+
+        A property has what its method gives.
+        """
         return self._values.get(slot, []) if slot is not None else []
 
     def given(self, slot: Slot) -> list[cst.BaseExpression]:
@@ -191,6 +194,8 @@ class Known:
                     slot = self.slots.of(place)
                     if slot is not None and value is not None:
                         found.setdefault(slot, []).append(value)
+        for owner, getter in ((f.owner, f) for f in self.module.functions if f.owner is not None and is_property(f)):
+            found.setdefault(self.slots.attribute(owner, getter.name), []).extend(getter.returned)
         return found
 
     def appended(self, slot: Slot) -> list[cst.BaseExpression]:

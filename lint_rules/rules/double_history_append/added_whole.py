@@ -11,12 +11,14 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.run_results import is_given, runs
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places
 from lint_rules.rules.double_history_append.added_again import is_added_again, is_told_apart
-from lint_rules.rules.double_history_append.handed_back import held_whole, keeps, made_by
+from lint_rules.rules.double_history_append.handed_back import held_at, held_whole, made_by
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
@@ -62,15 +64,32 @@ class AddedWhole:
                 yield Double(
                     How.LOADED, Stored(move.node, self.function, move.target, "extend", None, None), move.source
                 )
-            if loaded is not None and not is_told_apart(move) and self._still_there(moves, loaded, move):
-                stored = Stored(move.node, self.function, move.target, "extend", None, None)
-                yield Double(How.LOADED, stored, loaded)
+            yield from self._doubled(moves, move, loaded)
+        for move in self._by_helpers():
+            yield from self._doubled(moves, move, moves.loaded(move))
         for stored in self.places.all:
             write = stored.write
             if stored.kind == "extend" and write is not None and write.node is stored.node and write.value is not None:
                 made = self._handed_back(stored, write.value)
                 if made is not None:
                     yield Double(How.LOADED, stored, made)
+
+    def _doubled(self, moves: Moves, move: Move, loaded: cst.BaseExpression | None) -> Iterator[Double]:
+        if loaded is not None and not is_told_apart(move) and self._still_there(moves, loaded, move):
+            yield Double(How.LOADED, Stored(move.node, self.function, move.target, "extend", None, None), loaded)
+
+    def _by_helpers(self) -> Iterator[Move]:
+        """What functions of the file add to a store of which no body is at hand, and that they are handed."""
+        slots = self.facts.slots
+        for call in self.function.nodes_of(cst.Call):
+            callee = slots.callee(call)
+            if callee is None or callee is self.function:
+                continue
+            given = dict(slots.bindings(call, callee))
+            for inner, name in _added_in(self.anatomy, callee):
+                target, value = slots.of(given.get(inner.target)), given.get(slots.parameter(callee, name))
+                if target is not None and value is not None:
+                    yield Move(call, value, target, None)
 
     def _still_there(self, moves: Moves, loaded: cst.BaseExpression, move: Move) -> bool:
         """Whether what was loaded is both in the list that is added and in what it is added to.
@@ -111,8 +130,15 @@ class AddedWhole:
 
     def replaced(self, slot: Slot | None) -> set[Point]:
         """The points at which another list takes the place of the one in a slot."""
-        renewed = self.again.bound(slot, grown=False) if slot is not None else ()
-        return {point for point in renewed if slot is None or not keeps(self.anatomy, point.statement, slot)}
+        return {*self.again.bound(slot, grown=False)} if slot is not None else set()
+
+
+@kept
+def _added_in(anatomy: Anatomy, function: Scope) -> list[tuple[Move, str]]:
+    """What a function adds to stores as a whole, each with the parameter that holds it."""
+    moves = Moves(Again(anatomy, function)).all()
+    held = ((move, held_at(anatomy, function, move.source, anatomy.points(function, [move.node]))) for move in moves)
+    return [(move, name) for move, names in held for name in names if not move.key]
 
 
 def added_results(anatomy: Anatomy) -> Iterator[Added]:

@@ -13,12 +13,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.messages.passing import Parameter, parameter_path, passed_arguments, resolved
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.values.copies import Path, path_of
-from lint_rules.anatomy.values.slots import Slot
-from lint_rules.obligations.again import Again
+from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.obligations.held_parts import place_of
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places, Same
@@ -27,8 +24,7 @@ from lint_rules.rules.double_history_append.added_whole import AddedWhole, added
 from lint_rules.rules.double_history_append.handed_back import made_by
 from lint_rules.rules.double_history_append.joined import Joined, Joins
 from lint_rules.rules.double_history_append.saved_first import SavedFirst
-from lint_rules.rules.double_history_append.stores import Stores
-from lint_rules.syntax import conditions
+from lint_rules.rules.double_history_append.written_back import written_back
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point
 from lint_rules.syntax.module import Scope, parameters
@@ -57,7 +53,7 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
         written = anatomy.transcript.stored(function) or joins.of(function) or joins.stored_elsewhere(function)
         places = Places(anatomy, function)
         yield from AddedWhole(places).all()
-        yield from _by_callback(anatomy, function)
+        yield from written_back(anatomy, function)
         if written:
             yield from Repeated(places).all()
             sequence = _Sequence(places)
@@ -66,8 +62,6 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
             yield from sequence.along(joins, saves)
             yield from (double for stored in places.all for double in _returned(places, stored))
     yield from added_by_runs(anatomy)
-    for function, added, loaded in Stores(anatomy).doubled():
-        yield Double(How.LOADED, Stored(added.node, function, None, "extend", None, None), loaded)
 
 
 def stored_nearby(anatomy: Anatomy, double: Double) -> bool:
@@ -114,7 +108,9 @@ class _Sequence:
                 for first, other in alike[:number] if then.node not in told else ():
                     if slot[1] == then.slot and self._follows(first, then, other.until(same)):
                         told.add(then.node)
-                        yield Double(How.AGAIN, then, first.node)
+                        below = self._below(then)
+                        inner = (below.node, self.places.anatomy) if below is not None else None
+                        yield Double(How.AGAIN, then, first.node, inner=inner)
                         break
 
     def _alike(self, wanted: Callable[[Stored], bool]) -> dict[tuple[object, Slot | None], list[_Alike]]:
@@ -203,7 +199,9 @@ class _Sequence:
             for then in then_ones:
                 for first, slots in self._said_before(then, first_ones):
                     if self._follows(first, then, slots):
-                        yield Double(How.AGAIN, then, first.node)
+                        below = self._below(then)
+                        inner = (below.node, self.places.anatomy) if below is not None else None
+                        yield Double(How.AGAIN, then, first.node, inner=inner)
                         break
 
     def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
@@ -248,15 +246,28 @@ class _Sequence:
         """
         if stored.slot is None or not isinstance(stored.node, cst.Call):
             return None
-        base = ex.receiver(stored.node)
         if stored.write is None:
             message = self.places.value(stored)
             return "; ".join(ex.source(a, 200) for a in stored.node.args if message is None or not _is_in(message, a))
-        if stored.slot[0] != "attr":
-            return None
-        if stored.write is not None and stored.write.node is stored.node and isinstance(base, cst.Attribute):
+        return self._holder(stored) if stored.slot[0] == "attr" else None
+
+    def _holder(self, stored: Stored) -> str | None:
+        """The object of the list as it is named here, also where it is handed on: `self.talk` of `ask(self.talk)`."""
+        call, base, inner = stored.node, ex.receiver(stored.node), self._below(stored)
+        callee = self.places.facts.slots.callee(call)
+        if inner is not None and callee is not None and isinstance(call, cst.Call):
+            given = {slot[2]: value for slot, value in self.places.facts.slots.bindings(call, callee)}
+            holder = self._holder(inner)
+            return _translated(holder, call, callee, given) if holder is not None else None
+        if stored.write is not None and stored.write.node is call and isinstance(base, cst.Attribute):
             base = base.value
         return ex.source(base, 200) if base is not None else None
+
+    def _below(self, stored: Stored) -> Stored | None:
+        """Where the function that is called at a place calls what stores the message."""
+        callee = self.places.facts.slots.callee(stored.node)
+        below = self.places.anatomy.transcript.stored(callee) if callee is not None else ()
+        return next((one for one in below if one.write is stored.write and one.node is not one.write.node), None)  # type: ignore[union-attr]
 
     def _is_optional(self, stored: Stored) -> bool:
         """Whether a helper stores the message under a condition of its own."""
@@ -321,70 +332,14 @@ def _gives(inside: Places, first: Stored, node: cst.Return) -> bool:
     )
 
 
-def _by_callback(anatomy: Anatomy, function: Scope) -> Iterator[Double]:
-    """`run(history=h, on_message=h.append)`, where `run` appends each message and hands it to the callback.
-
-    So does a method of the object that is made with them, or that gets its callback later: `agent.on_message = keep`.
-    """
-    hung: defaultdict[cst.BaseExpression, list[tuple[str, cst.BaseExpression]]] = defaultdict(list)
-    for node in function.nodes_of(cst.Assign):
-        target = node.targets[0].target
-        if isinstance(target, cst.Attribute):
-            for made in anatomy.facts.values_of(target.value):
-                hung[made].append((target.attr.value, node.value))
-    for call in function.nodes_of(cst.Call):
-        where, callee = (resolved(anatomy, call) if call.args else None) or (anatomy, None)
-        arguments = list(passed_arguments(call)) if callee is not None else []
-        handed = [(value, _paths(where, callee, parameter)) for parameter, value, _ in arguments if callee is not None]
-        own = (where.module.self_name(callee) if callee is not None else None) or ""
-        later: list[tuple[cst.BaseExpression, set[Path]]] = [(value, {(own, name)}) for name, value in hung[call]]
-        for value, callbacks in [*handed, *later]:
-            slot = _appended_to(anatomy, value) if callee is not None else None
-            lists = [paths for given, paths in handed if slot is not None and anatomy.facts.slots.of(given) == slot]
-            if callee is None or not lists:
-                continue
-            owner = callee.owner if callee.name == "__init__" else None
-            runs = [callee] if owner is None else list(owner.methods.values())
-            ways = ((run, target, callback) for run in runs for target in lists[0] for callback in callbacks)
-            twice = next((at for way in ways if (at := _appends_and_calls(where, *way)) is not None), None)
-            if twice is not None:
-                yield Double(How.CALLBACK, Stored(value, function, slot, "append", None, None), twice, where)
-                break
-
-
-def _appended_to(anatomy: Anatomy, callback: cst.BaseExpression) -> Slot | None:
-    """The list to which `h.append`, or a function of the file, always adds what it is given."""
-    if isinstance(callback, cst.Attribute) and callback.attr.value == "append":
-        return anatomy.facts.slots.of(callback.value)
-    function = anatomy.facts.slots.function(callback)
-    given = [anatomy.facts.slots.parameter(function, p.name.value) for p in parameters(function)] if function else []
-    for write in anatomy.writes.by_function.get(function, ()) if function is not None else ():
-        tests = conditions.passed(anatomy.module, write.node, function.node if function is not None else None)
-        if write.kind == "append" and anatomy.facts.slots.of(write.value) in given and not any(tests):
-            return write.slot
-    return None
-
-
-def _paths(anatomy: Anatomy, callee: Scope, parameter: Parameter) -> set[Path]:
-    """Under which names a function knows what it is given, and the object that it makes of it."""
-    path = parameter_path(callee, parameter)
-    kept = [node.targets[0].target for node in callee.nodes_of(cst.Assign) if path and path_of(node.value) == path]
-    return {each for each in (path, *map(path_of, kept)) if each is not None}
-
-
-def _appends_and_calls(anatomy: Anatomy, function: Scope, target: Path, callback: Path) -> cst.Call | None:
-    """Where a function appends to one of its parameters what it also hands to another, a callback."""
-    again = Again(anatomy, function)
-    told = [n for n in function.nodes if type(n) is cst.Call and len(n.args) == 1 and path_of(n.func) == callback]
-    for call in function.nodes:
-        if type(call) is not cst.Call or ex.called_name(call) != "append" or len(call.args) != 1:
-            continue
-        base = ex.receiver(call)
-        if base is None or path_of(base) != target:
-            continue
-        for other in told:
-            if ex.source(other.args[0].value, 200) == ex.source(call.args[0].value, 200):
-                avoiding = again.renewed(again.parts(call.args[0].value))
-                if again.follows(other, call, avoiding) or again.follows(call, other, avoiding):
-                    return call
-    return None
+def _translated(owner: str, call: cst.Call, callee: Scope, given: dict[str, cst.BaseExpression]) -> str | None:
+    """A store as the caller names it: `self.session` of a method, `session` that was handed in."""
+    root, _, rest = owner.partition(".")
+    value = given.get(root)
+    own = [param.name.value for param in parameters(callee)][:1] if is_method(callee) else []
+    if root in own:
+        value = ex.receiver(call)
+    base = ex.dotted(value) if value is not None else None
+    if base is None:
+        return None
+    return f"{base}.{rest}" if rest else base

@@ -8,7 +8,6 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -47,12 +46,14 @@ def held_whole(anatomy: Anatomy, callee: Scope, part: int | None) -> set[str]:
             value = ex.inner(value.elements[part].value) if part < len(value.elements) else None
         elif part is not None:
             return set()
-        if value is not None and ex.dotted(value) != "None" and not _is_empty(value):
-            found.append(_held(anatomy, callee, value, anatomy.points(callee, [node]), 0))
+        if value is not None and ex.dotted(value) != "None":
+            found.append(held_at(anatomy, callee, value, anatomy.points(callee, [node])))
     return set.intersection(*found) if found else set()
 
 
-def _held(anatomy: Anatomy, function: Scope, value: cst.BaseExpression, points: list[Point], depth: int) -> set[str]:
+def held_at(
+    anatomy: Anatomy, function: Scope, value: cst.BaseExpression, points: list[Point], depth: int = 0
+) -> set[str]:
     """The parameters whose elements are all in the list that `value` is at `points`."""
     value = ex.inner(value)
     cut = ex.slice_of(value)
@@ -64,37 +65,15 @@ def _held(anatomy: Anatomy, function: Scope, value: cst.BaseExpression, points: 
             return set()
         if bound.kind == "parameter":
             return {value.value}
-        return _held(anatomy, function, bound.value, [bound.point], depth + 1) if bound.value is not None else set()
+        return held_at(anatomy, function, bound.value, [bound.point], depth + 1) if bound.value is not None else set()
     parts = list(ex.alternatives(value)) if isinstance(value, cst.BooleanOperation) else sources(value)
+    if isinstance(value, cst.ListComp) and not value.for_in.ifs and value.for_in.inner_for_in is None:
+        parts = [value.for_in.iter]
     if isinstance(value, cst.Call) and not parts and _gives_back_stored(anatomy, value):
         parts = ex.positional(value)[:1]
-    return {name for inside in parts for name in _held(anatomy, function, inside, points, depth + 1)}
+    return {name for inside in parts for name in held_at(anatomy, function, inside, points, depth + 1)}
 
 
 def _gives_back_stored(anatomy: Anatomy, call: cst.Call) -> bool:
     """`await store.create_many(messages)`: as what it returns is added to a history, it is messages, too."""
     return anatomy.facts.slots.callee(call) is None and bool(_SAVES.match(ex.called_name(call).lstrip("_")))
-
-
-def _is_empty(value: cst.BaseExpression) -> bool:
-    return isinstance(value, cst.List) and not value.elements
-
-
-def keeps(anatomy: Anatomy, statement: cst.CSTNode | None, slot: Slot) -> bool:
-    """Whether a statement binds a list to itself: `a, h = prepare(a, h)`, where `prepare` may return the very list."""
-    if not isinstance(statement, cst.Assign):
-        return False
-    call, target = ex.inner(statement.value), statement.targets[0].target
-    callee = anatomy.facts.slots.callee(call)
-    if callee is None or not isinstance(call, cst.Call):
-        return False
-    targets = ex.several(target)
-    places = [n for n, t in enumerate(targets) if anatomy.facts.slots.of(t) == slot]
-    given = {p[2] for p, v in anatomy.facts.slots.bindings(call, callee) if anatomy.facts.slots.of(v) == slot}
-    for node in callee.nodes_of(cst.Return):
-        value = ex.inner(node.value) if node.value is not None else None
-        for place in places:
-            at = value.elements[place].value if isinstance(value, cst.Tuple) and place < len(value.elements) else value
-            if isinstance(at, cst.Name) and at.value in given:
-                return True
-    return False

@@ -13,7 +13,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
@@ -202,7 +202,7 @@ def _signals(anatomy: Anatomy, function: Scope) -> Iterator[Signal]:
             continue
         told = name == "set_result" or (name in _MAKERS and not node.args and _is_made_by(anatomy, base, _MAKERS[name]))
         if told:
-            if not _NO_END.search(ex.source(base, 60)):
+            if not _NO_END.search(ex.source(base, 60)) and _is_heard(anatomy, base, function):
                 yield node
         else:
             ends = name in {"put", "put_nowait"} and len(node.args) == 1 and _is_end_mark(node.args[0].value)
@@ -214,6 +214,18 @@ def _is_made_by(anatomy: Anatomy, base: cst.BaseExpression, name: str) -> bool:
     """Whether a value is an event or a condition of threads or tasks, made here or in the class."""
     values = anatomy.facts.values_of(base)
     return any(isinstance(value, cst.Call) and ex.called_name(value) == name for value in values)
+
+
+def _is_heard(anatomy: Anatomy, base: cst.BaseExpression, function: Scope) -> bool:
+    """Whether who waits for an event may go on with a history: of a function's own those know that it defines."""
+    slot, parent = anatomy.facts.slots.of(base), anatomy.module.parent
+    if slot is None or slot[:2] != ("var", function) or is_parameter(slot):
+        return True
+    names = anatomy.facts.names.get(slot, ())
+    hearing = {anatomy.module.scope_of[name].function for name in names} - {function}
+    is_handed = any(not isinstance(parent[name], (cst.Attribute, cst.AssignTarget)) for name in names)
+    kinds = (anatomy.facts.kinds(node) for each in hearing for node in each.nodes_of(cst.Name, cst.Attribute))
+    return is_handed or any(Kind.HISTORY in each for each in kinds) or any(map(anatomy.calls.reaches_llm, hearing))
 
 
 def _is_end_mark(value: cst.BaseExpression) -> bool:

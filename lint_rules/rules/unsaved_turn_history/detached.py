@@ -6,7 +6,7 @@ What is appended to that never gets back, unless the copy takes the place of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -98,6 +98,8 @@ class _Finder:
                 return
         live = {d: place for d in bound if (place := self._place(d)) is not None}
         places = set(live.values())
+        if not live:
+            yield from self._unasked(slot, bound, stored)
         if len(places) != 1:
             return
         place = places.pop()
@@ -106,6 +108,33 @@ class _Finder:
                 found = self._lost(copy, slot, place, stored, list(live))
                 if found is not None:
                     yield found
+
+    def _unasked(self, slot: Slot, bound: list[Definition], stored: list[Stored]) -> Iterator[Detached]:
+        """A question that goes into a copy alone, where the answer to it gets into the lasting list."""
+        of, answers = self.anatomy.aliases.of, [one for one in self.anatomy.transcript.stored(self.function)
+                                                if one.role == "assistant" and one.slot is not None]  # fmt: skip
+        for copy in bound:
+            source = self._source(copy)
+            lost = [
+                one for one in stored if one.role == "user" and not one.answers and copy in self._bound_at(one, slot)
+            ]
+            place = of(source) if source is not None and lost else None
+            if place is None or not self._lasts(place) or all(of(one.slot) != place for one in answers if one.slot):
+                continue
+            if not self._gets_questions(place) and not self._is_handed_on(copy, slot, lost):
+                yield Detached(self._statement(copy), slot, place, lost[0], None)
+
+    def _gets_questions(self, place: Slot) -> bool:
+        """Whether anything that may be a question is put into a list anywhere in the file, or by who imports it."""
+        calls, of = self.anatomy.calls, self.anatomy.aliases.of
+        stored = (one for each in self.anatomy.module.functions for one in self.anatomy.transcript.stored(each))
+        into = [one for one in stored if one.slot is not None and of(one.slot) == place and one.write is not None]
+        handed = {one for one in into if _is_handed(self.slots.of(one.write.value)) and calls.sites[one.function]}  # type: ignore[union-attr]
+        begun = {one for one in into if one.kind == "rebind" and isinstance(one.write.value, cst.List)}  # type: ignore[union-attr]
+        told = {each.owner for each in self.anatomy.handed}
+        return any(one.role in {"user", None} and one not in handed | begun for one in into) or any(
+            one.function.qualname in told for one in handed
+        )
 
     def _is_elsewhere(self, name: cst.Name) -> bool:
         return self.anatomy.module.scope_of[name].function.kind in {"function", "lambda"} and (
@@ -173,11 +202,15 @@ class _Finder:
         return False
 
     def _is_copy(self, bound: Definition, slot: Slot, place: Slot) -> bool:
-        if bound.kind != "assign" or bound.value is None:
-            return False
-        made = self.views.made_of(bound.value)
-        source = made[0] if made is not None else self._copied_elsewhere(ex.inner(bound.value))
+        source = self._source(bound)
         return source is not None and (source == slot or self.anatomy.aliases.of(source) == place)
+
+    def _source(self, bound: Definition) -> Slot | None:
+        """The list of which a definition gives a copy."""
+        if bound.kind != "assign" or bound.value is None:
+            return None
+        made = self.views.made_of(bound.value)
+        return made[0] if made is not None else self._copied_elsewhere(ex.inner(bound.value))
 
     def _copied_elsewhere(self, value: cst.BaseExpression) -> Slot | None:
         """The list of which a function of another file gives a copy: `trimmed(messages)`."""
@@ -249,13 +282,18 @@ class _Finder:
 
     def _is_kept(self, copy: Definition, slot: Slot, place: Slot, lost: list[Stored]) -> bool:
         """Whether the copy, or what is added to it, gets where it may last."""
+        stored = self.anatomy.transcript.stored(self.function)
+        others = (one for one in stored if one.slot is not None and one.slot != slot)
+        beside = [one.node for one in others if one.slot is not None and self.anatomy.aliases.of(one.slot) == place]
+        return self._is_handed_on(copy, slot, lost, beside)
+
+    def _is_handed_on(
+        self, copy: Definition, slot: Slot, lost: list[Stored], beside: Sequence[cst.CSTNode] = ()
+    ) -> bool:
         names = self.holders(slot)
         if self.keeps(self._statement(copy), names):
             return True  # `messages = talks[key] = messages[-10:]`
-        keeping = [n for n in self.function.nodes if self.keeps(n, names) or self._stores(n, lost)]
-        for one in self.anatomy.transcript.stored(self.function):
-            if one.slot is not None and one.slot != slot and self.anatomy.aliases.of(one.slot) == place:
-                keeping.append(one.node)
+        keeping = [*beside, *(n for n in self.function.nodes if self.keeps(n, names) or self._stores(n, lost))]
         goals = self.anatomy.points(self.function, keeping)
         return self.anatomy.flow(self.function).reaches([copy.point], goals, exceptions=False)
 
@@ -322,6 +360,10 @@ class _Finder:
             *(one.message.content for one in lost if one.message is not None and one.message.content is not None)
         )
         return mentions(said, *(arg.value for arg in node.args))
+
+
+def _is_handed(slot: Slot | None) -> bool:
+    return slot is not None and is_parameter(root_object(slot))
 
 
 def _is_empty_dict(value: cst.BaseExpression) -> bool:

@@ -62,18 +62,9 @@ def _loaded_before(anatomy: Anatomy, function: Scope, clear: cst.Call, save: Sav
     for origin in anatomy.storage.origins(save.value, function):
         load = origin.load
         if load is not None and load.place.is_rewritten_at(save.place) and anatomy.module.before(load.node, clear):
-            if origin.history or _is_told_messages(anatomy, function, clear):
+            if origin.history:
                 return load
     return None
-
-
-def _is_told_messages(anatomy: Anatomy, function: Scope, clear: cst.Call) -> bool:
-    """Whether the object that is emptied gets messages, as their form tells."""
-    base, form = ex.receiver(clear), anatomy.storage.form
-    own = form(base, function) if base is not None else None
-    calls = (call for call in function.nodes_of(cst.Call) if call.args)
-    told = (call for call in calls if (there := ex.receiver(call)) is not None and form(there, function) == own)
-    return any(message.role is not None for call in told for message in anatomy.transcript.handed(call))
 
 
 def _is_one_step(anatomy: Anatomy, function: Scope, clear: cst.Call, saves: list[Save]) -> bool:

@@ -135,37 +135,55 @@ class _Search:
                 users.setdefault(one.slot, []).append(one)
         for slot, begun in users.items():
             goals = self._turn_ends(function, slot, begun)
-            given_back = not goals and self._goes_on_with(function, slot)
+            beside = self._gives_with_answer(function, slot) if not goals else []
+            given_back = bool(beside) or (not goals and self._goes_on_with(function, slot))
             goals = goals or ([self.anatomy.flow(function).exit] if given_back else [])
             if goals and (given_back or not self._stored_by_others(function, slot)):
                 for pending in self._lost(function, slot, goals, 0):
                     user = self._before(function, begun, pending)
-                    if self._is_beside(function, pending):
+                    if pending.leaves not in beside if beside else self._is_beside(function, pending):
                         continue
                     if user is not None and (given_back or not self._reset(function, slot, user)):
+                        leaves = self._way_to(function, pending) if beside else pending.leaves
                         yield Forgotten(
-                            pending.leaves,
-                            pending.asks,
-                            user,
-                            slot,
-                            function,
-                            pending.within,
-                            pending.returned,
-                            pending.inner,
+                            leaves, pending.asks, user, slot, function, pending.within, pending.returned, pending.inner
                         )
+
+    def _gives_with_answer(self, function: Scope, slot: Slot) -> list[cst.CSTNode]:
+        """Where a function gives back the list with something more, if it puts its last replies there itself."""
+        stored = self.anatomy.transcript.stored(function)
+        puts = [one.node for one in stored if one.slot == slot and one.role == "assistant" and one.kind in GROWING]
+        asks = self.anatomy.turns.requests(function)
+        last = {point for ask in asks for point in self.places.ends_past(function, ask)}
+        given = ((node, node.value) for node in function.nodes_of(cst.Return) if node.value is not None)
+        more = ((node, walk(value)) for node, value in given if not _is_place(value))
+        if last.isdisjoint(self.anatomy.points(function, puts)):
+            return []
+        of = self.anatomy.facts.slots.of
+        return [node for node, parts in more if any(of(part) == slot for part in parts if _is_place(part))]
+
+    def _way_to(self, function: Scope, pending: _Pending) -> cst.CSTNode:
+        """Where the way of a reply parts from those that all lead to one `return`: the last `break` before it."""
+        flow = self.anatomy.flow(function)
+        stored = {one.node for one in self.anatomy.transcript.stored(function) if one.role == "assistant"}
+        starts, ends = (self.anatomy.points(function, [node]) for node in (pending.at or pending.asks, pending.leaves))
+        path = flow.path(starts, ends, set(self.anatomy.points(function, stored)), exceptions=False)
+        jumps = (point.statement for point in reversed(path or []) if isinstance(point.statement, cst.Break))
+        return next(jumps, pending.leaves)
 
     def past_store(self, function: Scope, turn: Kept) -> Iterator[Passed]:
         """Where the reply of a turn goes to a caller or user, and nothing is stored of it; an `if` may be meant so."""
         module, flow = self.anatomy.module, self.anatomy.flow(function)
-        taken = self.places.derived(function, turn.ask)
-        start, saved = self.anatomy.points(function, [turn.ask]), self.anatomy.points(function, turn.saves)
+        taken, at = self.places.derived(function, turn.ask), self.anatomy.transcript.at
+        saves = [save for save in turn.saves if all(one.role not in _OTHERS for one in at(save))]
+        start, saved = self.anatomy.points(function, [turn.ask]), self.anatomy.points(function, saves)
         if not flow.reaches(start, saved, exceptions=False):
             return
-        around = [outer for save in turn.saves for outer in headers(module, save, turn.ask)]
+        around = [outer for save in saves for outer in headers(module, save, turn.ask)]
         barred = self.places.stores(function, None, turn.ask, taken, also=turn.saves)
         barred = {*barred, *self.anatomy.points(function, around)} - set(start)
         for leaves in self.places.forgotten(function, turn.ask, [flow.exit], barred):
-            yield Passed(leaves, turn.ask, turn.saves[-1])
+            yield Passed(leaves, turn.ask, saves[-1])
 
     def _is_told(self, one: Stored) -> bool:
         """Whether a helper stores what it is handed there: not where a constant tells it not to."""

@@ -58,8 +58,8 @@ def _in_display(anatomy: Anatomy, display: cst.List, slot: Slot, depth: int) -> 
 
 
 def _made_of(anatomy: Anatomy, here: Slot | None, part: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """What a local list, the result of a function of this file, or a view by another function is made of."""
-    if here is not None and here[0] == "var":
+    """What a list or property, the result of a function of this file, or a view by another function is made of."""
+    if here is not None and here[0] in {"var", "attr"}:
         grown = anatomy.writes.by_slot[here]
         return [*anatomy.facts.assigned(here), *(w.value for w in grown if w.kind == "extend" and w.value)]
     made: list[cst.BaseExpression] = []

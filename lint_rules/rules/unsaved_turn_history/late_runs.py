@@ -140,7 +140,7 @@ class _Search:
             if not self.anatomy.module.in_handler(node):
                 value = node.value if isinstance(node, cst.Assign) else node
                 read = names_in(value) & given
-                is_sent = bool(read) and read <= sent  # `talk = run(talk)`: where that fails, it is as it was
+                is_sent = bool(read) and read <= sent - names  # `talk = run(talk)`: where that fails, it is as it was
                 yield from self._changes(function, read) if is_sent else (node,)
                 continue
             parts = [part for part in walk(node) if isinstance(part, _PLACES)]

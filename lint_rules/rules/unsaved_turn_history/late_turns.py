@@ -67,14 +67,15 @@ class LateTurns(LateRequests):
         known = [str(parameter[2]) for parameter, value in bound if slots.of(value) in noted - {None}]
         names = ReplyPlaces(there).derived(function, function.node, known=known) if known else set()
         keeps = [save.node for save in there.storage.saves(function) if save.outside and reads(save.value, names)]
+        asks = there.turns.requests(function)
         for node in function.nodes_of(cst.Call) if known else ():
-            if any(reads(arg.value, names) for arg in node.args) and _may_keep(there, node):
+            if node not in asks and any(reads(arg.value, names) for arg in node.args) and _may_keep(there, node):
                 root = _root(node)
                 place = there.facts.slots.of(root)
                 seen = seen_from(self._anatomy, call, there, function, place) if place is not None else None
                 is_global = root is None or (place is not None and place[1] is there.module.top)
                 keeps += [node] if is_global or (seen is not None and self.may_last(seen, caller)) else []
-        return there.leads(function, keeps, there.turns.requests(function))
+        return there.leads(function, keeps, asks)
 
     def stores(self, run: cst.Call) -> bool:
         """Whether a run itself puts something of the talk into what lasts: what its tools keep is another matter."""

@@ -138,7 +138,8 @@ class ShownReplies(ReplyPlaces):
             return leaves is call or not leaves.args or bool(self._handed(leaves, call, names))
         return self.anatomy.module.inside(call, leaves) or reads(leaves, names)
 
-    @staticmethod
-    def _shows(node: cst.Call) -> bool:
+    def _shows(self, node: cst.Call) -> bool:
+        if self.anatomy.storage.writes_log(node):
+            return False
         full = ex.dotted(node.func) or ""
         return ex.called_name(node) in SHOWING or "print" in full.rpartition(".")[2] or full.startswith("st.")
