@@ -473,7 +473,7 @@ class Needs(Surroundings):
         return "content" in self.keywords or any({"role", "content"} & shown.keys() for shown in self.displays)
 
     def stores_calls(self) -> bool:
-        return "tool_calls" in self.texts and self.calls and self.has(ast.If)
+        return self.calls and "tool_calls" in self.texts | self.keywords
 
     def rebuilds_calls(self) -> bool:
         """A message made in this file, or something else with calls."""

@@ -63,6 +63,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note
@@ -70,6 +72,7 @@ from lint_rules.rules.empty_tool_calls_field.empty_calls import empty_calls
 from lint_rules.rules.empty_tool_calls_field.fixes import repair
 from lint_rules.syntax import expressions as ex
 
+_ASKS = "only here the program asks whether there are calls"
 _CURE = "set the field only when there are calls"
 
 
@@ -82,7 +85,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             f"a reply without tool calls is stored with {what}: the API refuses {value}"
             " with a 400, in this request and in all later ones"
         )
-        notes = [Note(found.test, "only here the program asks whether there are calls")]
-        if found.stored.slot is not None and found.stored.node is not found.element:
+        asked = isinstance(found.shows, cst.If)
+        notes = [Note(found.shows, _ASKS if asked else "nothing may be in it from here on")]
+        if found.stored is not None and found.stored.slot is not None and found.stored.node is not found.element:
             notes.append(Note(found.stored.node, f"the message goes into `{describe(found.stored.slot)}`"))
         yield Draft(found.element, message, _CURE, tuple(notes), fix=repair(anatomy, found))
