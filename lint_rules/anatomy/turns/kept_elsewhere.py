@@ -78,7 +78,7 @@ class KeptElsewhere:
         for call in function.nodes_of(cst.Call):
             callee = self.facts.slots.callee(call)
             inside = [kept for kept in self.of(callee) if self._is_made_there(kept)] if callee is not None else []
-            yield from (Stored(call, function, kept.slot, kept.kind, kept.message, None) for kept in inside)
+            yield from (replace(kept, node=call, function=function, message=self._as_called(kept, call)) for kept in inside)
             if inside or not self._is_done(call) or (call in known and not self._resources.handed(call).made):
                 continue  # `session.add(Row(...))` only looks like a list
             told = [*substituted(self.anatomy, call, function)]
@@ -93,6 +93,15 @@ class KeptElsewhere:
         """Whether a message is no argument, of which the caller says what it is."""
         slot = self.facts.slots.of(kept.message.node) if kept.message is not None else None
         return kept.message is not None and not (slot is not None and is_parameter(slot))
+
+    def _as_called(self, kept: Stored, call: cst.Call) -> Message | None:
+        """The message that a function of this file keeps, with what a call hands to it."""
+        transcript, message = self.anatomy.transcript, kept.message
+        made = transcript.messages.of(message.node, transcript.given(call)) if message is not None else []
+        told = made[0] if len(made) == 1 else message
+        if told is None or told.calls is not None or told.role != "assistant":
+            return told
+        return replace(told, calls=next((part for arg in call.args for part in self._carried(arg)), None))
 
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does, and does not log; if it asks a model, nobody reads the reply."""

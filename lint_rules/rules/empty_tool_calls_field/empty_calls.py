@@ -199,9 +199,11 @@ class _Finder:
 
     def shown(self, stored: Stored, element: Field) -> cst.CSTNode | None:
         """What shows that a stored message may have no calls; None where there are some, or it is not sent again."""
-        made = self._left_empty(element) if self.module.scope_of[element].function is self.function else None
+        place = self.module.scope_of[element].function
+        there = self if place is self.function else _Finder(self.anatomy, place, self.calls)
+        made = self._left_empty(element) if there is self else None
         picked = made is not None and picks(made)  # of calls that there were
-        if self._is_chosen(element) or (not picked and (self.knows(element) or self.knows(stored.node))):
+        if there.is_chosen(element) or (not picked and (there.knows(element) or self.knows(stored.node))):
             return None
         later = [*self.asking_later(stored)]
         shows = next((test for test in later if self._sent_again(stored.slot, self._without(test))), None)
@@ -212,9 +214,9 @@ class _Finder:
 
     def knows(self, node: cst.CSTNode) -> bool:
         """Whether a place is come to only where a condition before it, or around it, says that there are calls."""
-        return self._is_chosen(node) or any(self._decides(test, node) for test in self.tests)
+        return self.is_chosen(node) or any(self._decides(test, node) for test in self.tests)
 
-    def _is_chosen(self, node: cst.CSTNode) -> bool:
+    def is_chosen(self, node: cst.CSTNode) -> bool:
         return any(isinstance(outer, cst.IfExp) for outer in self.module.ancestors(node))
 
     def asking_later(self, stored: Stored) -> Iterator[cst.If]:
@@ -255,13 +257,23 @@ class _Finder:
         return without_calls(self.anatomy.facts, node.test) if isinstance(node, (cst.If, cst.While)) else None
 
     def _gets_any_reply(self, place: cst.Name, element: Field) -> bool:
-        """Whether the message is that of a reply just asked for, or calls are put into the list part by part."""
-        if self.asked:
-            return self.again.leads(self.asked, self.again.points(element), exceptions=False)
+        """Whether there may be nothing to put into the list, which is for a reply just asked for, or any message."""
         slot = self.anatomy.facts.slots.of(place)
         put = self.anatomy.facts.grown(slot) if slot is not None else []
-        guarded = [any(is_about_part(self.module, guard) for guard in self.again.guards(call)) for call in put]
-        return bool(put) and all(guarded) and self.module.parent[element] in what_is_sent(self.anatomy).nodes
+        all_put = {point for call in put for point in self.again.points(call)}
+        loops = [loop for call in put if (loop := self.module.loop_around(call)) is not None]
+        passed = any(self._passes(loop, all_put) for loop in loops)
+        if not self.asked:
+            return passed and self.module.parent[element] in what_is_sent(self.anatomy).nodes
+        spared = (loop for loop in loops if isinstance(loop, cst.For) and len([*ex.alternatives(loop.iter)]) > 1)
+        may_be = passed or any(spared) or not put  # into a dict, by a key
+        return may_be and self.again.leads(self.asked, self.again.points(element), exceptions=False)
+
+    def _passes(self, loop: cst.CSTNode, put: set[Point]) -> bool:
+        """Whether a turn of a loop may come by without a call of those."""
+        head = self.again.points(loop)
+        begun = [target for point in head for target, kind in point.successors if kind == "true" and target not in put]
+        return bool(begun) and self.again.graph.reaches(begun, head, put, exceptions=False)
 
     def _decides(self, test: cst.If, element: cst.CSTNode) -> bool:
         """Whether the message is made only where a condition before it says that there are calls."""
