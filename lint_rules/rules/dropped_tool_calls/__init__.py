@@ -98,7 +98,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.rules.dropped_tool_calls.fixes import repair
-from lint_rules.rules.dropped_tool_calls.lost_calls import How, LostCall, lost_calls
+from lint_rules.rules.dropped_tool_calls.lost_calls import How, LostCall, lost_calls, server_keeps
 from lint_rules.rules.dropped_tool_calls.recasts import recasts
 from lint_rules.rules.dropped_tool_calls.thinking import left_thinking, lost_thinking
 
@@ -145,7 +145,8 @@ _KEEP = "keep the content of the reply as it is, with its thinking blocks and th
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for lost in lost_calls(anatomy):
+    kept = server_keeps(anatomy)
+    for lost in lost_calls(anatomy) if not kept else ():
         yield _draft(anatomy, lost)
     for copy in recasts(anatomy):
         message, cure = _COPIED[copy.results]
@@ -154,7 +155,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for request, switch in lost_thinking(anatomy):
         told.add(anatomy.module.scope_of[request].function)
         yield Draft(request, _THINKING, _KEEP, (Note(switch, "thinking is switched on here"),))
-    for made, shows in left_thinking(anatomy, told):
+    for made, shows in left_thinking(anatomy, told) if not kept else ():
         yield Draft(made, _LEFT, _TAKE, (Note(shows, "this tells that there is thinking"),))
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import libcst as cst
 
+from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 
 _DEEPEST = 3
+_LISTS = frozenset({cst.List, cst.ListComp})
 
 
 class Carriers:
@@ -77,7 +81,7 @@ class Carriers:
     def _has_calls_beside(self, reply: cst.BaseExpression, name: str) -> bool:
         """Whether a member is the content of a reply whose calls stand beside it: its `tool_calls` are read, too."""
         slot = self.facts.slots.of(reply)
-        if name != "content" or slot is None:
+        if name != "content" or slot is None or self._comes_in_blocks(slot):
             return False
         if any(is_of_choice(value) for value in (reply, *self.facts.assigned(slot))):
             return True
@@ -87,6 +91,17 @@ class Carriers:
             and self.facts.slots.of(pair[0]) == slot
             for node in self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call, cst.Comparison)
         )
+
+    def _comes_in_blocks(self, reply: Slot) -> bool:
+        """Whether the function of the project that gives a reply puts the content together as a list."""
+        for value in self.facts.assigned(reply):
+            run = body(self.anatomy, ex.inner(value.expression) if isinstance(value, cst.Await) else value)
+            there, function = run if run is not None else (self.anatomy, None)
+            made = what_is_made(there, function.returned).nodes if function is not None else ()
+            said = [ex.dict_items(node).get("content") for node in made]
+            if not _LISTS.isdisjoint(map(type, what_is_made(there, filter(None, said)).nodes)):
+                return True
+        return False
 
 
 def is_of_choice(node: cst.BaseExpression) -> bool:

@@ -17,7 +17,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.rounds.offers import may_call_tools
+from lint_rules.anatomy.rounds.offers import given_to, may_call_tools
 from lint_rules.anatomy.rounds.outcomes import tells_outcome
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -64,7 +64,7 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
     """All places of a file, each once."""
     told: set[cst.CSTNode] = set()
     sent = sent_histories(anatomy)
-    if not sent or _server_keeps(anatomy):
+    if not sent:
         return
     added = (write for write in anatomy.writes.all if write.kind == "extend" and write.value is not None)
     waiting = {slot for write in added if (slot := anatomy.facts.slots.of(write.value)) not in {None, write.slot}}
@@ -93,9 +93,10 @@ def _offering(anatomy: Anatomy, top: Scope) -> frozenset[Scope]:
     return frozenset(anatomy.calls.with_callers(own))
 
 
-def _server_keeps(anatomy: Anatomy) -> bool:
+def server_keeps(anatomy: Anatomy) -> bool:
     """Whether the server keeps the history, so that requests hold the results alone."""
-    return any(ex.argument(call, name) is not None for call in anatomy.facts.calls for name in _SERVER_KEEPS)
+    given = (given_to(anatomy, request, name) for request in anatomy.facts.calls for name in _SERVER_KEEPS)
+    return any(True for values in given for _ in values)
 
 
 @record

@@ -64,7 +64,9 @@ def _lost(anatomy: Anatomy, copy: Copy) -> Recast | None:
     if "tool" not in roles or not _stand_beside(anatomy, copy):
         return None
     proof = anatomy.contents.tool_results(iterated(ex.inner(copy.loop.iter)), mended=True)
-    if proof is None or (proof.module is None and proof.elsewhere is None and not _is_there(anatomy, proof.node, copy)):
+    if proof is None or (not proof.seen and ANSWERED.isdisjoint(_fields(anatomy, copy))):
+        return None  # calls and results that are parts of one message are lost together
+    if proof.module is None and proof.elsewhere is None and not _is_there(anatomy, proof.node, copy):
         return None
     return Recast(copy.node, proof.node if proof.module is None else copy.node)
 

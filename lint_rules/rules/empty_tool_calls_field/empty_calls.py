@@ -23,7 +23,6 @@ from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
-
 Field = cst.DictElement | cst.Arg
 
 
