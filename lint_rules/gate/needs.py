@@ -225,8 +225,9 @@ class Needs(Surroundings):
 
     @cached_property
     def _shortens(self) -> bool:
-        """`text[:n]`."""
-        return any(map(forms.is_head, self.nodes[ast.Subscript]))
+        """`text[:n]`, `islice(lines, n)`, `file.read(n)`, `f"{text:.900}"`."""
+        kinds = (ast.Subscript, ast.Call, ast.FormattedValue)
+        return any(forms.is_head(node) for kind in kinds for node in self.nodes[kind])
 
     @cached_property
     def _answers(self) -> bool:
