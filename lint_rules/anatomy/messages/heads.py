@@ -500,16 +500,18 @@ class Heads:
 
     def _is_list(self, node: cst.BaseExpression) -> bool:
         """Whether what is cut is a list: of messages, lines, results."""
+        slot = self.facts.slots.of(node)
+        if slot is not None and self._is_tested(node, slot, {"str"}):
+            return False
         kinds = self.facts.kinds(node)
         if Kind.HISTORY in kinds or Kind.CALLS in kinds or type(ex.inner(node)) in _LISTS:
             return True
         if isinstance(node, cst.Call):
             return ex.called_name(node) in _LISTERS
-        slot = self.facts.slots.of(node)
         if slot is None:
             return False
         made = [part for value in self.facts.assigned(slot) for part in ex.alternatives(value)]
-        return any(type(ex.inner(part)) in _LISTS for part in made) or self._is_tested_list(node, slot)
+        return any(type(ex.inner(part)) in _LISTS for part in made) or self._is_tested(node, slot, {"list", "tuple"})
 
     def _is_short(self, node: cst.BaseExpression) -> bool:
         """Whether what is cut is short by itself, or only stands for something.
@@ -529,15 +531,13 @@ class Heads:
                     return exceptions.caught(outer) <= _DECODERS_ERRORS
         return False
 
-    def _is_tested_list(self, node: cst.BaseExpression, slot: Slot) -> bool:
+    def _is_tested(self, node: cst.BaseExpression, slot: Slot, types: set[str]) -> bool:
         """Whether it stands under `if isinstance(content, list)`."""
         around = (outer for outer in self.module.ancestors(node) if isinstance(outer, cst.If))
-        return any(self.module.inside(node, test.body) and self._tests_for_list(test.test, slot) for test in around)
-
-    def _tests_for_list(self, test: cst.BaseExpression, slot: Slot) -> bool:
-        calls = (node for node in walk(test) if isinstance(node, cst.Call) and ex.called_name(node) == "isinstance")
-        tests = (ex.positional(call) for call in calls if len(call.args) == 2)
-        return any(self.facts.slots.of(what) == slot and ex.last_name(of) in {"list", "tuple"} for what, of in tests)
+        within = (part for test in around if self.module.inside(node, test.body) for part in walk(test.test))
+        said = (part for part in within if not isinstance(self.module.parent[part], cst.UnaryOperation))
+        asked = (ex.positional(c) for c in said if isinstance(c, cst.Call) and ex.called_name(c) == "isinstance")
+        return any(len(g) == 2 and self.facts.slots.of(g[0]) == slot and ex.last_name(g[1]) in types for g in asked)
 
     # -- words ------------------------------------------------------------------------------------------------
 
