@@ -248,8 +248,9 @@ class Anatomy:
 
     def _by_place(self, node: cst.Dict | cst.Call) -> dict[str, cst.BaseExpression]:
         """What the fields of an own class get by their places: `Turn("user", text)`."""
-        cls = self.facts.slots.constructed(node) if isinstance(node, cst.Call) else None
-        return dict(zip(fields(cls), ex.positional(node), strict=False)) if cls is not None else {}
+        if not isinstance(node, cst.Call) or (cls := self.facts.slots.constructed(node)) is None:
+            return {}
+        return dict(zip(fields(cls), ex.positional(node), strict=False))
 
     @cached_property
     def calls(self) -> CallGraph:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from lint_rules.anatomy.calls.call_tests import asks_for_text
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.messages.transcript import Stored
@@ -49,7 +50,7 @@ class Carriers:
         if isinstance(part, cst.List):
             return bool(part.elements) and all(_is_text_block(element.value) for element in part.elements)
         if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
-            return _is_text_block(part.elt) or any(_asks_for_text(each.test) for each in part.for_in.ifs)
+            return _is_text_block(part.elt) or any(asks_for_text(each.test) for each in part.for_in.ifs)
         pair = ex.member(part)
         if pair is not None and (pair[1] in {"text", "output_text"} or self._has_calls_beside(*pair)):
             return True
@@ -83,8 +84,6 @@ class Carriers:
         slot = self.facts.slots.of(reply)
         if name != "content" or slot is None or self._comes_in_blocks(slot):
             return False
-        if any(is_of_choice(value) for value in (reply, *self.facts.assigned(slot))):
-            return True
         return any(
             (pair := ex.member(node) or ex.asked(node)) is not None
             and pair[1] in {"tool_calls", "function_call"}
@@ -102,24 +101,6 @@ class Carriers:
             if not _LISTS.isdisjoint(map(type, what_is_made(there, filter(None, said)).nodes)):
                 return True
         return False
-
-
-def is_of_choice(node: cst.BaseExpression) -> bool:
-    """`x.choices[i].message`: its content is text."""
-    pair = ex.member(ex.inner(node))
-    inside = ex.member(pair[0].value) if pair is not None and isinstance(pair[0], cst.Subscript) else None
-    return pair is not None and pair[1] == "message" and inside is not None and inside[1] == "choices"
-
-
-def _asks_for_text(test: cst.BaseExpression) -> bool:
-    """`part.type == "text"`, `"text" in part`, `part.text`: what passes is a part with text, and no call."""
-    if isinstance(test, cst.Comparison):
-        left, operator, right = ex.compared(test)
-        asked = ex.member(left)
-        tagged = asked is not None and asked[1] == "type" and isinstance(operator, cst.Equal)
-        return ex.text(right if tagged else left) == "text" and isinstance(operator, (cst.Equal, cst.In))
-    pair = ex.member(test)
-    return pair is not None and pair[1] == "text"
 
 
 def _is_text_block(block: cst.BaseExpression) -> bool:

@@ -86,7 +86,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.lossy_message_rebuild.overwritten import overwritten_calls
 from lint_rules.rules.lossy_message_rebuild.stripped import silenced, stripped_calls, stripped_results
-from lint_rules.rules.lossy_message_rebuild.unlinked import unlinked
+from lint_rules.rules.lossy_message_rebuild.unlinked import texts_alone, unlinked
 
 _HARM = {
     "arguments": "the model reads that it asked for nothing, and asks again",
@@ -110,6 +110,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             " tell which calls they answer"
         )
         yield Draft(copy.node, message, "copy the id as well", (Note(copy.shows, "the calls are taken over here"),))
+    for copy in texts_alone(anatomy):
+        message = (
+            "the texts of every message are taken over, its tool calls and results are not: the model does not know"
+            " what it has called and read"
+        )
+        yield Draft(copy.node, message, "keep the whole content", (Note(copy.shows, "only texts are picked here"),))
     for found in silenced(anatomy):
         message = "the message is stored with its calls, and without what it says: the model does not see its own words"
         cure = "take over the content of the reply, too, or store its message itself"

@@ -1,4 +1,4 @@
-"""Results that are made anew without the id of the call that they answer."""
+"""Messages that are made anew one by one: results without the id of their call, and texts without the calls beside."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import asks_for_text
 from lint_rules.anatomy.messages.recast import (
     CALLS,
+    SAYS,
     Copy,
     Recast,
     copies,
@@ -20,6 +22,7 @@ from lint_rules.anatomy.messages.recast import (
 )
 from lint_rules.anatomy.vocabulary import ANSWERED
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
 
 
 def unlinked(anatomy: Anatomy) -> Iterator[Recast]:
@@ -37,6 +40,43 @@ def unlinked(anatomy: Anatomy) -> Iterator[Recast]:
             if not any(map(_is_about_ids, function.nodes)) and is_sent(anatomy, node, linking):
                 yield Recast(node, calls)
                 break
+
+
+def texts_alone(anatomy: Anatomy) -> Iterator[Recast]:
+    """Copies for a model that is offered tools, of whose content only the texts are picked.
+
+    Of messages whose content has the calls, too, as what is stored in this file shows.
+    """
+    stored = (one for function in anatomy.module.functions for one in anatomy.transcript.stored(function))
+    if not any(
+        one.calls is not None and one.message is not None and one.message.content is one.calls for one in stored
+    ):
+        return
+    for node, items in made(anatomy):
+        for copy in copies(anatomy, node, items):
+            picked = next((part for part in walk(copy.region) if _picks_texts(anatomy, copy, part)), None)
+            if picked is None or "assistant" not in roles_of(anatomy, copy) or any(map(_says_calls, walk(copy.region))):
+                continue
+            if is_sent(anatomy, node):
+                yield Recast(node, picked)
+                break
+
+
+def _picks_texts(anatomy: Anatomy, copy: Copy, part: cst.CSTNode) -> bool:
+    """`b["text"] for b in m["content"] if b["type"] == "text"`."""
+    loop = part.for_in if isinstance(part, (cst.ListComp, cst.GeneratorExp)) else None
+    return (
+        loop is not None
+        and any(asks_for_text(each.test) for each in loop.ifs)
+        and (is_made_of(anatomy, loop.iter, copy.base, SAYS, 0))
+    )
+
+
+def _says_calls(part: cst.CSTNode) -> bool:
+    """Whether a part of the code is about calls, or what answers them."""
+    pair = ex.member(part)
+    word = ex.text(part) if isinstance(part, cst.SimpleString) else pair[1] if pair is not None else None
+    return word in CALLS | ANSWERED | {"tool_result"}
 
 
 def _taken_over(anatomy: Anatomy, copy: Copy) -> cst.CSTNode | None:
