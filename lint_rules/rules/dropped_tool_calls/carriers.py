@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from lint_rules.anatomy.calls.call_tests import asks_for_text
@@ -9,6 +11,7 @@ from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
@@ -75,9 +78,18 @@ class Carriers:
     def _bound_to(self, name: cst.Name) -> list[cst.BaseExpression]:
         """What a name may hold where it stands."""
         bound = self.anatomy.definitions(name)
-        values = [found.value for found in bound if found.kind in {"assign", "walrus"}]
-        known = all(found.kind in {"assign", "walrus", "augmented"} for found in bound)
-        return [value for value in values if value is not None] if known else []
+        if not all(found.kind in {"assign", "walrus", "augmented", "unpack"} for found in bound):
+            return []
+        given = [*self._given_in_place(name)] if any(found.value is None for found in bound) else []
+        values = [found.value for found in bound if found.value is not None and found.kind != "augmented"]
+        return values + given if given or all(found.value is not None for found in bound) else []
+
+    def _given_in_place(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
+        """What functions of the file give in the place of a tuple that a name is unpacked from."""
+        slot = self.facts.slots.of(name)
+        for value, place in self.facts.unpacked(slot) if slot is not None else ():
+            callee = self.facts.slots.callee(ex.inner(value))
+            yield from parts_given(callee, place) if callee is not None else ()
 
     def _has_calls_beside(self, reply: cst.BaseExpression, name: str) -> bool:
         """Whether a member is the content of a reply whose calls stand beside it: its `tool_calls` are read, too."""
