@@ -379,7 +379,7 @@ class Heads:
         appended = [value for call in self.facts.grown(slot) for value in _put_by(call)]
         telling = [value for value in appended if _head(value) is None and self._tells(value)]
         for value in appended:
-            told = any(self._go_together(value, other) for other in telling)
+            told = any(other is not value for other in telling)
             function = self.module.scope_of[value].function
             calls = way.calls if function is way.function else ()
             yield from self._find(value, way.told(told)._replace(function=function, calls=calls))
@@ -387,15 +387,6 @@ class Heads:
             if place != slot and site.node not in way.calls:
                 there = way._replace(function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
                 yield from self._added(place, there)
-
-    def _go_together(self, value: cst.CSTNode, other: cst.CSTNode) -> bool:
-        """Whether one run may come to both: not in two branches of a test."""
-        function = self.module.scope_of[value].function
-        if self.module.statement(value) is self.module.statement(other):
-            return True
-        if self.module.scope_of[other].function is not function:
-            return True
-        return self.anatomy.leads(function, [value], [other]) or self.anatomy.leads(function, [other], [value])
 
     def _called(self, node: cst.Call, way: _Way) -> Iterator[Head]:
         base, given = ex.receiver(node), ex.positional(node)

@@ -12,7 +12,6 @@ from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import is_parameter
-from lint_rules.rules.ignored_json_error import outside
 from lint_rules.rules.ignored_json_error.parse_attempts import is_tried_otherwise
 from lint_rules.rules.ignored_json_error.uses import flows_on, is_tested, uses_after
 from lint_rules.syntax import expressions as ex
@@ -55,9 +54,7 @@ def _goes_on(
     uses = uses_after(anatomy.module, target.value, handling.guard, function.node)
     if any(is_tested(anatomy.module, use, instead) for use in uses):
         return False
-    flowing = [use for use in uses if flows_on(anatomy.module, use)]
-    read = outside.reads_reply(anatomy, call)
-    return any(read or not _is_sent_back(anatomy, use) for use in flowing)
+    return any(flows_on(anatomy.module, use) for use in uses)
 
 
 def _made_anyway(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
@@ -314,15 +311,6 @@ def _fails(module: SourceModule, use: cst.Name) -> bool:
     return False
 
 
-def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
-    """Whether a value goes into a `tool_use` block: a past call put into another provider's form, that runs nothing."""
-    return any(
-        ex.text(items["type"]) == "tool_use"
-        for outer in anatomy.module.ancestors(use)
-        if isinstance(outer, cst.Dict) and "type" in (items := ex.dict_items(outer))
-    )
-
-
 # -- nothing ----------------------------------------------------------------------------------------------------
 
 
@@ -351,7 +339,7 @@ def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool
     """
     function = anatomy.module.scope_of[handling.guard].function
     given = [node for node in function.nodes_of(cst.Return) if not handlers.is_neutral(node.value)]
-    ends = anatomy.points(function, [*function.nodes_of(cst.Raise), *filter(_says_words, given)])
+    ends = anatomy.points(function, [*function.nodes_of(cst.Raise), *given])
     graph = anatomy.flow(function)
     start = graph.at(handling.handler)
     return (
@@ -360,11 +348,6 @@ def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool
         and graph.reaches(start, ends, exceptions=False)
         and not graph.reaches(start, graph.exit, anatomy.points(function, given), exceptions=False)
     )
-
-
-def _says_words(given: cst.Return) -> bool:
-    parts = given.value.elements if isinstance(given.value, cst.Tuple) else ()
-    return any(isinstance(part.value, cst.BaseString) and not handlers.is_neutral(part.value) for part in parts)
 
 
 def is_left_out(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
