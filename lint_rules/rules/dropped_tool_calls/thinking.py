@@ -139,16 +139,11 @@ def _is_kept(anatomy: Anatomy, function: Scope) -> bool:
     requests = set(anatomy.calls.llm_calls[function])
     for node in function.nodes_of(cst.Dict, cst.Call):
         asks = node in requests or any(outer in requests for outer in anatomy.module.ancestors(node))
-        if not asks and _THOUGHT & ex.made_of(node).keys() and not _is_switch(node):
+        if not asks and _THOUGHT & ex.made_of(node).keys():
             return True
     targets = (target for node in function.nodes_of(cst.Assign, cst.AugAssign) for target in ex.targets(node))
     pairs = (ex.member(target) for target in targets)
     return any(pair is not None and pair[1] in _THOUGHT for pair in pairs)
-
-
-def _is_switch(node: cst.Dict | cst.Call) -> bool:
-    """The parameters of a request, which are put together before it."""
-    return not {"model", "messages", "tools"}.isdisjoint(ex.made_of(node))
 
 
 # -- whether it is switched on ----------------------------------------------------------------------------------
