@@ -102,7 +102,10 @@ class KeptElsewhere:
     def _as_called(self, kept: Stored, call: cst.Call) -> Message | None:
         """The message that a function of this file keeps, with what a call hands to it."""
         transcript, message = self.anatomy.transcript, kept.message
-        made = transcript.messages.of(message.node, transcript.given(call)) if message is not None else []
+        node = message.node if message is not None else None
+        parts = [arg.value for arg in node.args] if isinstance(node, cst.Call) and node is kept.node else [node]
+        given = transcript.given(call)
+        made = [each for part in parts if part is not None for each in transcript.messages.of(part, given)]
         told = made[0] if len(made) == 1 else message
         if told is None or told.calls is not None or told.role != "assistant":
             return told

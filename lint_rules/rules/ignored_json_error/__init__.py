@@ -74,8 +74,6 @@ a `tool_use` block, which is an object; or a dict of its own (`{"raw": text}`; o
 gives the text back so, where it would give back what it has parsed) whose key nothing in the file asks for, nor, where
 the rounds are not in it, in those that import it and what these import; nor one that gives back the default that its
 callers name (`parse(text, default={})`).
-Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
-second: `f.get("arguments", "{}") or call.get("input")`.
 A model's text is a call where what is parsed says what is done: a name and arguments are read of it, in lists, in
 pairs and through functions of the file, too, it is the key of what is looked up and called, or a call is put together
 of its parts.
@@ -144,7 +142,6 @@ from lint_rules.rules.ignored_json_error.failed_parses import (
 )
 from lint_rules.rules.ignored_json_error.fixes import repair
 from lint_rules.rules.ignored_json_error.foreign_parses import ForeignParse, foreign_parses, raised_by_requests
-from lint_rules.rules.ignored_json_error.hidden_arguments import hidden_arguments
 from lint_rules.rules.ignored_json_error.model_json import (
     handed_by_people,
     is_rewritten,
@@ -175,8 +172,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             yield from _encoded(anatomy, node, function)
     for parse in (*foreign_parses(anatomy), *raised_by_requests(anatomy)):
         yield from _foreign(anatomy, parse)
-    for first, second in hidden_arguments(anatomy):
-        yield _hidden(first, second)
 
 
 def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
@@ -304,11 +299,3 @@ def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     )
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     yield Draft(call, message, "compare the values themselves, or let the model see the error", (note, at))
-
-
-def _hidden(first: cst.Call, second: cst.BaseExpression) -> Draft:
-    message = (
-        f"`{ex.source(first, 45)}` is never empty, so that `{ex.source(second, 35)}` is never read:"
-        " the tool runs without the arguments of such a call"
-    )
-    return Draft(first, message, "leave the default out, and put it behind the last `or`", (Note(second, "this"),))
