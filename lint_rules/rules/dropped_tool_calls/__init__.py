@@ -64,9 +64,8 @@ there with each, counts when nothing in the loop asks for its calls, hands it on
 known to hold calls or results, by what this file or one that imports it puts there, or by the fields of its class; and
 a model that is offered tools gets it, here or in such a file. One that keeps the id of what it answers, beside or in a
 block, is a result, and shows that there are calls; so does another message of the loop that is made of results only,
-where the old ones have calls beside their content. It also counts when it is made by the class of the message in a
-function that knows of calls. Silent: messages of some roles only; histories in whose content calls and results may
-stand.
+where the old ones have calls beside their content. Silent: messages of some roles only; histories in whose content
+calls and results may stand, or whose messages have both in one.
 
 A request that switches thinking on and offers tools is reported when calls are read of its reply, nobody gets the whole
 reply, and nothing there speaks of signatures: the thinking of a turn with calls has to be sent back. A runner of the

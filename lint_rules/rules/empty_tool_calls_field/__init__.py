@@ -43,11 +43,13 @@ def run(provider, messages, tools, execute):
 ```
 
 ## How it decides
-The field is set in a dict display from the calls of a reply, themselves or one by one; the message goes into a history
-that is sent again; and only behind that the program asks whether there are calls, which shows that there may be none.
-`x or None` and `x if x else None` count as well: the request has the field then, as null. A condition before the
-message, and code that takes the field out again, or leaves out what is empty, keep the rule silent; so does a function
-of the project that gives the reply, where it raises for one without calls.
+The field is set in a dict from the calls of a reply, themselves or one by one, or from what is put together of its
+pieces; the message goes into a history that is sent again. That there may be none shows the program, which asks only
+behind that whether there are calls, or the list: it begins empty and may get nothing, or has some of the calls only.
+`x or None` and `x if x else None` count as well: the request has the field then, as null. So does what puts stored
+messages into the form in which they are sent. A condition before the message, and code that takes the field out again,
+or leaves out what is empty, keep the rule silent; so does a function of the project that gives the reply, where it
+raises for one without calls.
 
 ## Known problems
 A wrapper of another file may leave out empty lists before it sends them. The client of Ollama does, and is silent.

@@ -22,6 +22,7 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
+from lint_rules.syntax.ways import Says
 
 Field = cst.DictElement | cst.Arg
 
@@ -156,13 +157,14 @@ def _are_demanded(anatomy: Anatomy, calls: cst.BaseExpression) -> bool:
         return False
     there, function = run
 
-    def says(node: cst.CSTNode) -> bool | None:
-        """What a test gives for a reply without calls."""
-        return without_calls(there.facts, node.test) if isinstance(node, (cst.If, cst.While)) else None
-
     given = there.points(function, function.nodes_of(cst.Return))
     flow = there.flow(function)
-    return bool(given) and there.ways(function).path([flow.entry], {*given, flow.exit}, says=says) is None
+    return bool(given) and there.ways(function).path([flow.entry], {*given, flow.exit}, says=_says_none(there)) is None
+
+
+def _says_none(anatomy: Anatomy) -> Says:
+    """What a test gives where there are no calls."""
+    return lambda node: without_calls(anatomy.facts, node.test) if isinstance(node, (cst.If, cst.While)) else None
 
 
 class _Finder:
@@ -249,11 +251,7 @@ class _Finder:
         """Whether a list that has nothing in it comes from one point to others, past what asks whether it has."""
         slot = self.anatomy.facts.slots.of(place)
         avoiding = self.again.bound(slot) if slot is not None else frozenset()
-        return self.again.leads([start], goals, avoiding, exceptions=False, says=self._says)
-
-    def _says(self, node: cst.CSTNode) -> bool | None:
-        """What a test gives where there are no calls."""
-        return without_calls(self.anatomy.facts, node.test) if isinstance(node, (cst.If, cst.While)) else None
+        return self.again.leads([start], goals, avoiding, exceptions=False, says=_says_none(self.anatomy))
 
     def _gets_any_reply(self, place: cst.Name, element: Field) -> bool:
         """Whether there may be nothing to put into the list, which is for a reply just asked for, or any message."""
