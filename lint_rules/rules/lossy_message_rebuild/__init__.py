@@ -65,7 +65,8 @@ whoever makes the pieces, in the project, is asked for those of its own making. 
 begins (Anthropic's stream) is empty, if nobody reads its pieces. Copies of all messages of a history that get its
 calls, and of no message the id of the call it answers, count where the requests go to such an API. Ids are asked for
 only where the file's requests go to an API that has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text
-protocols have none, and neither have calls whose arguments are made objects. Dicts with `**` parts are silent.
+protocols have none, and neither have calls whose arguments are made objects. Dicts with `**` parts are silent. Copies
+for a model with tools that pick the texts of contents count where the file stores contents that have calls.
 
 ## Known problems
 Arguments that another file adds to a call are not seen. Messages that lose their calls belong to dropped-tool-calls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -24,6 +24,8 @@ from lint_rules.anatomy.vocabulary import ANSWERED
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
+_SAYING = CALLS | ANSWERED | {"tool_result"}
+
 
 def unlinked(anatomy: Anatomy) -> Iterator[Recast]:
     """Copies that get the calls of the old messages, and not the ids by which results say which call they answer.
@@ -37,7 +39,7 @@ def unlinked(anatomy: Anatomy) -> Iterator[Recast]:
             calls = _taken_over(anatomy, copy)
             if calls is None or "tool" not in roles_of(anatomy, copy) or is_handed_on(anatomy, copy):
                 continue
-            if not any(map(_is_about_ids, function.nodes)) and is_sent(anatomy, node, linking):
+            if not any(_is_about(part, ANSWERED) for part in function.nodes) and is_sent(anatomy, node, linking):
                 yield Recast(node, calls)
                 break
 
@@ -55,7 +57,11 @@ def texts_alone(anatomy: Anatomy) -> Iterator[Recast]:
     for node, items in made(anatomy):
         for copy in copies(anatomy, node, items):
             picked = next((part for part in walk(copy.region) if _picks_texts(anatomy, copy, part)), None)
-            if picked is None or "assistant" not in roles_of(anatomy, copy) or any(map(_says_calls, walk(copy.region))):
+            if (
+                picked is None
+                or "assistant" not in roles_of(anatomy, copy)
+                or any(_is_about(part, _SAYING) for part in walk(copy.region))
+            ):
                 continue
             if is_sent(anatomy, node):
                 yield Recast(node, picked)
@@ -70,13 +76,6 @@ def _picks_texts(anatomy: Anatomy, copy: Copy, part: cst.CSTNode) -> bool:
         and any(asks_for_text(each.test) for each in loop.ifs)
         and (is_made_of(anatomy, loop.iter, copy.base, SAYS, 0))
     )
-
-
-def _says_calls(part: cst.CSTNode) -> bool:
-    """Whether a part of the code is about calls, or what answers them."""
-    pair = ex.member(part)
-    word = ex.text(part) if isinstance(part, cst.SimpleString) else pair[1] if pair is not None else None
-    return word in CALLS | ANSWERED | {"tool_result"}
 
 
 def _taken_over(anatomy: Anatomy, copy: Copy) -> cst.CSTNode | None:
@@ -94,8 +93,8 @@ def _taken_over(anatomy: Anatomy, copy: Copy) -> cst.CSTNode | None:
     return None
 
 
-def _is_about_ids(part: cst.CSTNode) -> bool:
-    """Whether a part of the code sets or reads the id of an answered call."""
+def _is_about(part: cst.CSTNode, words: Collection[str | None]) -> bool:
+    """Whether a part of the code sets or reads what is called by one of some words: the id of an answered call."""
     pair = ex.member(part)
     word = ex.text(part) if isinstance(part, cst.SimpleString) else pair[1] if pair is not None else None
-    return word in ANSWERED
+    return word in words
