@@ -12,6 +12,7 @@ from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import is_parameter
+from lint_rules.rules.ignored_json_error import outside
 from lint_rules.rules.ignored_json_error.parse_attempts import is_tried_otherwise
 from lint_rules.rules.ignored_json_error.uses import flows_on, is_tested, uses_after
 from lint_rules.syntax import expressions as ex
@@ -54,7 +55,9 @@ def _goes_on(
     uses = uses_after(anatomy.module, target.value, handling.guard, function.node)
     if any(is_tested(anatomy.module, use, instead) for use in uses):
         return False
-    return any(flows_on(anatomy.module, use) for use in uses)
+    flowing = [use for use in uses if flows_on(anatomy.module, use)]
+    read = outside.reads_reply(anatomy, call)
+    return any(read or not _is_sent_back(anatomy, use) for use in flowing)
 
 
 def _made_anyway(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
@@ -309,6 +312,15 @@ def _fails(module: SourceModule, use: cst.Name) -> bool:
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             return False
     return False
+
+
+def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
+    """Whether a value goes into a `tool_use` block: a past call put into another provider's form, that runs nothing."""
+    return any(
+        ex.text(items["type"]) == "tool_use"
+        for outer in anatomy.module.ancestors(use)
+        if isinstance(outer, cst.Dict) and "type" in (items := ex.dict_items(outer))
+    )
 
 
 # -- nothing ----------------------------------------------------------------------------------------------------
