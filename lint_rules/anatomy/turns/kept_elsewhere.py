@@ -102,10 +102,10 @@ class KeptElsewhere:
     def _as_called(self, kept: Stored, call: cst.Call) -> Message | None:
         """The message that a function of this file keeps, with what a call hands to it."""
         transcript, message = self.anatomy.transcript, kept.message
-        node = message.node if message is not None else None
-        parts = [arg.value for arg in node.args] if isinstance(node, cst.Call) and node is kept.node else [node]
-        given = transcript.given(call)
-        made = [each for part in parts if part is not None for each in transcript.messages.of(part, given)]
+        node, given = message.node if message is not None else None, transcript.given(call)
+        made = transcript.messages.of(node, given) if node is not None else []
+        if not made and isinstance(node, cst.Call):
+            made = [each for arg in node.args for each in transcript.messages.of(arg.value, given)]
         told = made[0] if len(made) == 1 else message
         if told is None or told.calls is not None or told.role != "assistant":
             return told
