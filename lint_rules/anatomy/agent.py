@@ -23,7 +23,7 @@ from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import Scope, SourceModule, decorators, parameter_names
+from lint_rules.syntax.module import Scope, SourceModule, decorators, fields, parameter_names
 from lint_rules.syntax.reaching import Definition, Reaching
 from lint_rules.syntax.reexports import definitions, home
 from lint_rules.syntax.ways import Ways, reaching_in, ways_through
@@ -252,9 +252,15 @@ class Anatomy:
 
     @cached_property
     def made(self) -> list[tuple[cst.Dict | cst.Call, dict[str, cst.BaseExpression]]]:
-        """The dict displays and constructors of the file with what they are made of: of keys or keywords."""
+        """The dict displays and constructors of the file with what they are made of: of keys, keywords or fields."""
         nodes = self.module.nodes_of(cst.Dict, cst.Call)
-        return [(node, parts) for node in nodes if (parts := ex.made_of(node))]
+        return [(node, parts) for node in nodes if (parts := {**self._by_place(node), **ex.made_of(node)})]
+
+    def _by_place(self, node: cst.Dict | cst.Call) -> dict[str, cst.BaseExpression]:
+        """What the fields of an own class get by their places: `Turn("user", text)`."""
+        if not isinstance(node, cst.Call) or (cls := self.facts.slots.constructed(node)) is None:
+            return {}
+        return dict(zip(fields(cls), ex.positional(node), strict=False))
 
     @cached_property
     def calls(self) -> CallGraph:

@@ -59,9 +59,13 @@ def pops(node: ast.Call) -> bool:
     return node.func.attr == "popleft" or (node.func.attr == "pop" and len(node.args) == 1)
 
 
-def is_head(node: ast.Subscript) -> bool:
-    """`text[:n]`, `text[0:n]`."""
-    part = node.slice
+def is_head(node: ast.expr) -> bool:
+    """`text[:n]`, `text[0:n]`, `islice(lines, n)`, `file.read(n)`, `f"{text:.900}"`."""
+    if isinstance(node, ast.Call):
+        return called_name(node) in {"islice", "read"} and bool(node.args)
+    if isinstance(node, ast.FormattedValue):
+        return node.format_spec is not None
+    part = node.slice if isinstance(node, ast.Subscript) else None
     if type(part) is not ast.Slice or part.upper is None or part.step is not None:
         return False
     return type(part.lower) is not ast.Name

@@ -225,8 +225,9 @@ class Needs(Surroundings):
 
     @cached_property
     def _shortens(self) -> bool:
-        """`text[:n]`."""
-        return any(map(forms.is_head, self.nodes[ast.Subscript]))
+        """`text[:n]`, `islice(lines, n)`, `file.read(n)`, `f"{text:.900}"`."""
+        kinds = (ast.Subscript, ast.Call, ast.FormattedValue)
+        return any(forms.is_head(node) for kind in kinds for node in self.nodes[kind])
 
     @cached_property
     def _answers(self) -> bool:
@@ -478,7 +479,7 @@ class Needs(Surroundings):
         return "content" in self.keywords or any({"role", "content"} & shown.keys() for shown in self.displays)
 
     def stores_calls(self) -> bool:
-        return "tool_calls" in self.texts and self.calls and self.has(ast.If)
+        return self.calls and "tool_calls" in self.texts | self.keywords
 
     def rebuilds_calls(self) -> bool:
         """A message made in this file, or something else with calls."""

@@ -103,7 +103,7 @@ def _arguments(anatomy: Anatomy) -> Iterator[tuple[cst.CSTNode, cst.BaseExpressi
             yield node, node.value
     for display in anatomy.module.nodes_of(cst.Dict):
         items = ex.dict_items(display)
-        if "arguments" in items and "name" in items and _is_in_call(anatomy, display):
+        if "arguments" in items and "name" in items:
             yield display, items["arguments"]
 
 
@@ -111,12 +111,6 @@ def _is_made_here(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
     """Whether a dict is made by this program, for a log or trace most likely: it is no call of a model's reply."""
     values = anatomy.facts.values_of(node)
     return any(isinstance(value, cst.Dict) for value in values)
-
-
-def _is_in_call(anatomy: Anatomy, display: cst.Dict) -> bool:
-    """Whether a dict is the function of a call: `{"id": ..., "function": {...}}`."""
-    outer = anatomy.module.parent[display]
-    return isinstance(outer, cst.DictElement) and ex.text(outer.key) in {"function", "function_call"}
 
 
 def _is_arguments(anatomy: Anatomy, head: Head) -> bool:

@@ -118,6 +118,17 @@ def asks_for_end(test: cst.BaseExpression) -> bool:
     return any((pair := ex.member(node)) is not None and pair[1] in _ENDS for node in walk(test))
 
 
+def asks_for_text(test: cst.BaseExpression) -> bool:
+    """`part.type == "text"`, `"text" in part`, `part.text`: what passes is a part with text, and no call."""
+    if isinstance(test, cst.Comparison):
+        left, operator, right = ex.compared(test)
+        asked = ex.member(left)
+        tagged = asked is not None and asked[1] == "type" and isinstance(operator, cst.Equal)
+        return ex.text(right if tagged else left) == "text" and isinstance(operator, (cst.Equal, cst.In))
+    pair = ex.member(test)
+    return pair is not None and pair[1] == "text"
+
+
 def is_about_part(module: SourceModule, guard: cst.If) -> bool:
     """`if block.type == "text"` in a loop over the parts of a reply says nothing about the others."""
     if asks_for_end(guard.test):

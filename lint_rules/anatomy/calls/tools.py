@@ -120,7 +120,8 @@ class _Told:
                     yield from self._functions(given, made.frame)
                 elif type(made.node) is ast.Dict:  # `{"read": read_file}`
                     named = [v for k, v in made.items.items() if k in self._declared]
-                    yield from self._functions(named, made.frame)
+                    told = [part for v in made.items.values() if _describes(v) for part in v.elts]  # type: ignore[attr-defined]
+                    yield from self._functions([*named, *told], made.frame)
                 elif not self._declared.isdisjoint(map(_text, given)):  # `add("read", read_file)`
                     yield from self._functions(given, made.frame)
 
@@ -305,6 +306,12 @@ def _declares(node: ast.Call | ast.Dict, items: dict[str, ast.expr]) -> bool:
         return False
     given = [*node.args[1:], *items.values()]
     return any(" " in (_text(value) or "") for value in given) and any(map(_is_schema, given))
+
+
+def _describes(value: ast.expr) -> bool:
+    """`("Reads a file.", {"path": "string"}, read)`: whether what something is for, and takes, stands beside it."""
+    parts = value.elts if isinstance(value, ast.Tuple) else []
+    return any(" " in (_text(part) or "") for part in parts) and any(type(part) is ast.Dict for part in parts)
 
 
 def _is_schema(node: ast.expr) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import libcst as cst
@@ -47,6 +48,9 @@ _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
 _SNIPPET = 201
 """Characters: what is cut to less is a snippet, where it is no whole result of a tool."""
+_FEW = 20
+"""Lines: fewer of them are a choice."""
+_PRECISION = re.compile(r"\.\d+$")
 _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"})
 """Functions that give a length where they are handed, or look up, one."""
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
@@ -60,16 +64,16 @@ _Piece = str | cst.CSTNode
 
 @record
 class Head:
-    """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing.
+    """`node` is `text[:size]`, or cuts in another way; `marked`: words beside it tell that, or how much, is missing.
 
     `noted`: there are any, whatever they say, which stand there only where something is missing.
     `is_text`: it is joined, stripped or decoded on its way.
 
     `calls` are those by which the text comes from the function in which it is cut, the outermost first; `each`: it is
-    one of several that are put together.
+    one of several that are put together; `lines`: what is counted are the lines of a text.
     """
 
-    node: cst.Subscript
+    node: cst.CSTNode
     text: cst.BaseExpression
     size: cst.BaseExpression
     function: Scope
@@ -78,6 +82,7 @@ class Head:
     each: bool = False
     noted: bool = False
     is_text: bool = False
+    lines: bool = False
 
 
 class _Way(NamedTuple):
@@ -97,6 +102,11 @@ class _Way(NamedTuple):
     callers: bool = False
     part: int | None = None
     is_text: bool = False
+
+    def head(self, node: cst.CSTNode, text: cst.BaseExpression, size: cst.BaseExpression) -> Head:
+        """What cuts a text to its head at this place."""
+        known = self.marked, self.calls, self.each, self.noted, self.is_text
+        return Head(node, text, size, self.function, *known)
 
     def told(self, told: bool) -> _Way:
         return self._replace(marked=self.marked or told)
@@ -145,8 +155,8 @@ class Heads:
 
     def all(self) -> Iterator[Head]:
         """All of the file, whatever becomes of them, as if nothing told of what is missing."""
-        for node in self.module.nodes_of(cst.Subscript):
-            head = _head(node)
+        for node in self.module.nodes_of(cst.Subscript, cst.Call, cst.FormattedStringExpression):
+            head = _head(node) or self._read_part(node)
             if head is not None:
                 yield Head(node, *head, self.module.scope_of[node].function, False)
 
@@ -190,8 +200,7 @@ class Heads:
                 if not is_part and not self._is_for_few(part, size):
                     left, most = ex.integer(size), way.most
                     if left is None or most is None or left < most:  # else so much is gone by the cut around it
-                        known = way.marked, way.calls, way.each, way.noted, way.is_text
-                        yield Head(part, *head, way.function, *known)  # type: ignore[arg-type]
+                        yield way.head(part, *head)
                         most = left if left is not None else most
                     yield from self._find(cut, further._replace(most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
@@ -225,7 +234,9 @@ class Heads:
             whole_ones = {
                 slot for other in pieces if other is not piece and (slot := self._named_whole(other)) is not None
             }
-            for head in self._find(piece, way.told(known)._replace(noted=noted)):
+            inner = way.told(known)._replace(noted=noted)
+            cut = _head(self.module.parent[piece])
+            for head in (*([inner.head(self.module.parent[piece], *cut)] if cut else ()), *self._find(piece, inner)):
                 if not self._comes_of(head.text, head.calls, whole_ones):
                     yield head
 
@@ -347,6 +358,10 @@ class Heads:
             slot = self.facts.slots.of(part)
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
                 yield from self._find(part.elt, way)
+            elif (
+                (cut := _head(part)) is not None and way.is_text and self._are_lines(cut[0]) and self._is_limit(cut[1])
+            ):
+                yield replace(way.head(part, *cut), lines=True, each=False)
             elif isinstance(part, cst.Subscript) and ex.slice_of(part) is not None:
                 yield from self._put(part.value, way)
             elif isinstance(part, (cst.List, cst.Tuple)):
@@ -355,15 +370,16 @@ class Heads:
             elif slot is not None and slot not in way.seen and (slot[0] != "var" or slot[1] is way.function):
                 inner = way._replace(seen=way.seen | {slot})
                 yield from self._added(slot, inner)
+                told = any(self._tells(value) for call in self.facts.grown(slot) for value in _put_by(call))
                 for value in self.facts.assigned(slot):
-                    yield from self._put(value, inner)
+                    yield from self._put(value, inner.told(told))
 
     def _added(self, slot: Slot, way: _Way) -> Iterator[Head]:
         """What is appended to a list in a function, and by those that it hands the list to."""
         appended = [value for call in self.facts.grown(slot) for value in _put_by(call)]
         telling = [value for value in appended if _head(value) is None and self._tells(value)]
         for value in appended:
-            told = any(self._go_together(value, other) for other in telling)
+            told = any(other is not value for other in telling)
             function = self.module.scope_of[value].function
             calls = way.calls if function is way.function else ()
             yield from self._find(value, way.told(told)._replace(function=function, calls=calls))
@@ -371,15 +387,6 @@ class Heads:
             if place != slot and site.node not in way.calls:
                 there = way._replace(function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
                 yield from self._added(place, there)
-
-    def _go_together(self, value: cst.CSTNode, other: cst.CSTNode) -> bool:
-        """Whether one run may come to both: not in two branches of a test."""
-        function = self.module.scope_of[value].function
-        if self.module.statement(value) is self.module.statement(other):
-            return True
-        if self.module.scope_of[other].function is not function:
-            return True
-        return self.anatomy.leads(function, [value], [other]) or self.anatomy.leads(function, [other], [value])
 
     def _called(self, node: cst.Call, way: _Way) -> Iterator[Head]:
         base, given = ex.receiver(node), ex.positional(node)
@@ -394,13 +401,16 @@ class Heads:
                 told = any(self._is_told_around(*_filled_in(each, field, arg.value)) for each in [base, *values])
                 yield from self._find(arg.value, way.told(unknown or told))
         elif name in _WRAPPERS or self.facts.encoder(node) is not None:
-            own = base if name in _WRAPPERS else None
+            tokens = name == "decode" and bool(given) and ex.text(given[0]) is None  # `encoding.decode(tokens)`
+            own = base if name in _WRAPPERS and not tokens else None
             inside = own if own is not None else next(iter(given), None)
             if inside is not None:
                 yield from self._find(inside, way._replace(is_text=own is not None))
         elif self.facts.slots.constructed(node) is not None or name[:1].isupper():
             for _, value, told in self._held(node):
                 yield from self._find(value, way.told(told)._replace(is_text=False))
+        elif (part := self._read_part(node)) is not None:
+            yield replace(way.head(node, *part), is_text=True)
         else:
             yield from self._given_by(node, way)
             if self.facts.slots.callee(node) is None:
@@ -436,18 +446,63 @@ class Heads:
                     return few is not None and self.module.inside(node, few)
         return False
 
+    def _read_part(self, node: cst.CSTNode) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+        """`file` and `n` of `file.read(n)`, where nothing else is done with what was opened for it."""
+        base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) == "read" else None
+        if not isinstance(node, cst.Call) or not isinstance(base, cst.Name) or len(node.args) != 1:
+            return None
+        slot = self.facts.slots.of(base)
+        names = self.facts.names.get(slot, []) if slot is not None and self._is_opened(base) else []
+        return (base, node.args[0].value) if len(names) == 2 else None  # where it is bound, and here
+
+    def _is_opened(self, name: cst.Name) -> bool:
+        """`with open(path) as name`, in the same turn of a loop."""
+        for outer in self.module.ancestors(name):
+            for item in outer.items if isinstance(outer, cst.With) else ():
+                if item.asname is not None and ex.dotted(item.asname.name) == name.value:
+                    return isinstance(item.item, cst.Call) and ex.called_name(item.item) == "open"
+            if isinstance(outer, (cst.While, cst.For, cst.FunctionDef)):
+                break
+        return False
+
+    def _are_lines(self, node: cst.BaseExpression) -> bool:
+        """Whether a list has the lines of a text, a file or a process, or those that its function has gathered."""
+        return any(map(self._are_lines_of_text, ex.alternatives(node)))
+
+    def _are_lines_of_text(self, part: cst.BaseExpression) -> bool:
+        if isinstance(part, cst.Call):
+            by_line = ex.called_name(part) == "split" and [*map(ex.text, ex.positional(part))] == ["\n"]
+            return by_line or ex.called_name(part) in {"splitlines", "readlines"}
+        slot = self.facts.slots.of_name(part)
+        if slot is None or not isinstance(part, cst.Name):
+            return (ex.member(part) or (part, ""))[1] in {"stdout", "stderr"}
+        made = (value for value in self.facts.assigned(slot) if isinstance(value, cst.Call))
+        return self._is_opened(part) or self._is_gathered(slot) or any(map(self._are_lines, made))
+
+    def _is_gathered(self, slot: Slot) -> bool:
+        """Whether a list begins empty, and gets text by text in a loop, in no order but the one they come in."""
+        begun, put = self.facts.assigned(slot), self.facts.grown(slot)
+        if not all(isinstance(value, cst.List) and not value.elements for value in begun):
+            return False
+        uses = (self.module.parent[self.module.parent[name]] for name in self.facts.names.get(slot, ()))
+        ranked = any(isinstance(use, cst.Call) and ex.called_name(use) in {"sort", "sorted"} for use in uses)
+        texts = [value for call in put for value in _put_by(call)]
+        return bool(begun and texts) and not ranked and all(map(self._makes_text, texts))
+
     def _is_list(self, node: cst.BaseExpression) -> bool:
         """Whether what is cut is a list: of messages, lines, results."""
+        slot = self.facts.slots.of(node)
+        if slot is not None and self._is_tested(node, slot, {"str"}):
+            return False
         kinds = self.facts.kinds(node)
         if Kind.HISTORY in kinds or Kind.CALLS in kinds or type(ex.inner(node)) in _LISTS:
             return True
         if isinstance(node, cst.Call):
             return ex.called_name(node) in _LISTERS
-        slot = self.facts.slots.of(node)
         if slot is None:
             return False
         made = [part for value in self.facts.assigned(slot) for part in ex.alternatives(value)]
-        return any(type(ex.inner(part)) in _LISTS for part in made) or self._is_tested_list(node, slot)
+        return any(type(ex.inner(part)) in _LISTS for part in made) or self._is_tested(node, slot, {"list", "tuple"})
 
     def _is_short(self, node: cst.BaseExpression) -> bool:
         """Whether what is cut is short by itself, or only stands for something.
@@ -467,15 +522,13 @@ class Heads:
                     return exceptions.caught(outer) <= _DECODERS_ERRORS
         return False
 
-    def _is_tested_list(self, node: cst.BaseExpression, slot: Slot) -> bool:
+    def _is_tested(self, node: cst.BaseExpression, slot: Slot, types: set[str]) -> bool:
         """Whether it stands under `if isinstance(content, list)`."""
         around = (outer for outer in self.module.ancestors(node) if isinstance(outer, cst.If))
-        return any(self.module.inside(node, test.body) and self._tests_for_list(test.test, slot) for test in around)
-
-    def _tests_for_list(self, test: cst.BaseExpression, slot: Slot) -> bool:
-        calls = (node for node in walk(test) if isinstance(node, cst.Call) and ex.called_name(node) == "isinstance")
-        tests = (ex.positional(call) for call in calls if len(call.args) == 2)
-        return any(self.facts.slots.of(what) == slot and ex.last_name(of) in {"list", "tuple"} for what, of in tests)
+        within = (part for test in around if self.module.inside(node, test.body) for part in walk(test.test))
+        said = (part for part in within if not isinstance(self.module.parent[part], cst.UnaryOperation))
+        asked = (ex.positional(c) for c in said if isinstance(c, cst.Call) and ex.called_name(c) == "isinstance")
+        return any(len(g) == 2 and self.facts.slots.of(g[0]) == slot and ex.last_name(g[1]) in types for g in asked)
 
     # -- words ------------------------------------------------------------------------------------------------
 
@@ -649,6 +702,7 @@ class Heads:
         return depth < _DEEPEST and bool(values) and all(self._is_limit(value, depth + 1) for value in values)
 
     def _is_under(self, head: Head, most: int) -> bool:
+        most = _FEW if head.lines else most
         sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
         return any(size is not None and size < most for size in sizes)
 
@@ -769,7 +823,15 @@ def _makes_mark(value: cst.BaseExpression) -> bool:
     return isinstance(value, cst.Call) or (isinstance(value, cst.Attribute) and _makes_mark(value.value))
 
 
-def _head(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+def _head(node: cst.CSTNode) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """What is cut, and to how much: `text[:n]`, `islice(lines, n)`, `f"{text:.900}"`."""
+    if isinstance(node, cst.Call):
+        given = ex.positional(node)
+        return (given[0], given[1]) if ex.called_name(node) == "islice" and len(given) == len(node.args) == 2 else None
+    if isinstance(node, cst.FormattedStringExpression):
+        spec = [part.value for part in node.format_spec or () if isinstance(part, cst.FormattedStringText)]
+        whole = len(spec) == 1 and _PRECISION.match(spec[0])
+        return (node.expression, cst.Integer(spec[0][1:])) if whole else None
     part = ex.slice_of(node)
     if part is None or not isinstance(node, cst.Subscript) or part.upper is None or part.step is not None:
         return None
@@ -958,7 +1020,7 @@ def _is_encoded(
         if callee is not None and isinstance(part, cst.Call):
             made += [(value, (*calls, part)) for value in callee.returned]
         elif isinstance(part, cst.Call) and ex.called_name(part) in _SAME_TEXT and (base := ex.receiver(part)):
-            made.append((base, calls))
+            made += [(value, calls) for value in (base, *ex.positional(part))]
         elif slot is not None and isinstance(part, (cst.Name, cst.Attribute)):
             made += [(value, calls) for value in facts.assigned(slot)]
             if is_parameter(slot):

@@ -233,6 +233,20 @@ def given_in(value: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
     return ex.argument(value, key) if isinstance(value, cst.Call) else ex.dict_items(value).get(key)
 
 
+def given_to(anatomy: Anatomy, request: cst.Call, key: str) -> Iterator[cst.BaseExpression]:
+    """What a request may be given under a key: as a keyword, in a dict that is spread or put into it."""
+    facts = anatomy.facts
+    direct = ex.argument(request, key)
+    if direct is not None:
+        yield from (direct, *facts.values_of(direct))
+    for arg in request.args:
+        slot = facts.slots.of(arg.value)
+        made = [arg.value, *facts.assigned(slot)]
+        parts = [given_in(value, key) for value in made]
+        parts += [facts.members(slot).get(key)] if slot is not None else []
+        yield from (each for part in parts if part is not None for each in (part, *facts.values_of(part)))
+
+
 def _tested(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression | None:
     """What the `if` around a statement asks for, where the value that is used there is made of that."""
     statement = anatomy.module.statement(value)

@@ -17,6 +17,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import LOOKING
 from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.messages.messages import ROLES, Message
+from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.foreign_stores import Store, kept_by_package, store_of
@@ -36,6 +37,8 @@ _AROUND = (
     cst.Await, cst.StarredElement, cst.List, cst.Element, cst.CompFor, cst.ListComp, cst.BinaryOperation, cst.Subscript,
 )  # fmt: skip
 """Around a call, where what it gives becomes a list, or a part of one."""
+_SAYING = frozenset({"role", "content"})
+_SPEAKERS = TELLING_ROLES - {"tool"} | {"user"}
 _NO_SLOTS: frozenset[Slot] = frozenset()
 _WHOLE = frozenset({Kind.MESSAGE, Kind.REPLY})
 
@@ -77,22 +80,36 @@ class KeptElsewhere:
         known = {stored.node for stored in self.anatomy.transcript.in_lists(function) if stored.slot is not None}
         for call in function.nodes_of(cst.Call):
             callee = self.facts.slots.callee(call)
-            inside = [kept for kept in self.of(callee) if self._is_made_there(kept)] if callee is not None else []
-            yield from (Stored(call, function, kept.slot, kept.kind, kept.message, None) for kept in inside)
+            inside = [each for each in self.of(callee) if self._is_made_there(each)] if callee is not None else []
+            for each in inside:
+                yield replace(each, node=call, function=function, message=self._as_called(each, call))
             if inside or not self._is_done(call) or (call in known and not self._resources.handed(call).made):
                 continue  # `session.add(Row(...))` only looks like a list
             told = [*substituted(self.anatomy, call, function)]
             yield from told
             message = self._handed(call) if not told else None
-            about = message is not None and (message.calls is not None or bool(message.answers))
+            put = Stored(call, function, None, "append", message, None)
+            about = put.calls is not None or put.answers
             slot = self.place(call, function, with_calls=about) if message is not None else None
             if slot is not None:
-                yield Stored(call, function, slot, "append", message, None)
+                yield replace(put, slot=slot)
 
     def _is_made_there(self, kept: Stored) -> bool:
         """Whether a message is no argument, of which the caller says what it is."""
         slot = self.facts.slots.of(kept.message.node) if kept.message is not None else None
         return kept.message is not None and not (slot is not None and is_parameter(slot))
+
+    def _as_called(self, kept: Stored, call: cst.Call) -> Message | None:
+        """The message that a function of this file keeps, with what a call hands to it."""
+        transcript, message = self.anatomy.transcript, kept.message
+        node, given = message.node if message is not None else None, transcript.given(call)
+        made = transcript.messages.of(node, given) if node is not None else []
+        if not made and isinstance(node, cst.Call):
+            made = [each for arg in node.args for each in transcript.messages.of(arg.value, given)]
+        told = made[0] if len(made) == 1 else message
+        if told is None or told.calls is not None or told.role != "assistant":
+            return told
+        return replace(told, calls=next((part for arg in call.args for part in self._carried(arg)), None))
 
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does, and does not log; if it asks a model, nobody reads the reply."""
@@ -282,9 +299,9 @@ class KeptElsewhere:
         if isinstance(each, (cst.ListComp, cst.GeneratorExp)) and self.facts.decoder(each.elt) is not None:
             return True  # `[json.loads(item) for item in pool.lrange(key, 0, -1)]`
         found = body(self.anatomy, load)
-        return self._names_calls(
-            *(found if found is not None else (self.anatomy, self.anatomy.module.scope_of[load].function))
-        )
+        if found is not None and _makes_words_only(*found):
+            return False
+        return self._names_calls(*(found or (self.anatomy, self.anatomy.module.scope_of[load].function)))
 
     def _names_calls(self, there: Anatomy, run: Scope) -> bool:
         nodes = [node for function in there.calls.reachable(run) for node in function.nodes]
@@ -371,6 +388,14 @@ class KeptElsewhere:
         asks = (call for function in functions for call in self.anatomy.turns.requests(function))
         handed = {value for call in asks if call not in self.facts.calls for value in self._histories_of(call)}
         return handed | {request.history for request in self.facts.calls.values() if request.history is not None}
+
+
+def _makes_words_only(there: Anatomy, run: Scope) -> bool:
+    """Whether each message that a function makes is marked as what somebody says, and has nothing but that."""
+    made = [items for node in what_is_made(there, run.returned).nodes if "role" in (items := ex.dict_items(node))]
+    held = (value for items in made for value in there.facts.values_of(items["role"]) or [items["role"]])
+    roles = {ex.text(part) for value in held for part in ex.alternatives(value)}
+    return bool(made) and all(items.keys() <= _SAYING for items in made) and roles <= _SPEAKERS
 
 
 def _handed_parts(value: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -12,6 +12,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values.kinds import Kind, LLMCall
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.values.forms import Forms
@@ -39,12 +40,16 @@ def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
 
 
 def goes_to_ollama(facts: Forms, request: cst.Call) -> bool:
-    """`ollama.chat(...)`, `client.chat(...)` of an `ollama.Client`: nothing is refused, and what is empty is not sent.
+    """`ollama.chat(...)`, `client.chat(...)` of an `ollama.Client`, `post(".../api/chat")`: nothing is refused.
 
-    Source: Ollama's API reference.
+    And what is empty is not sent. Source: Ollama's API reference.
     """
     made = (value.func for value in facts.values_of(ex.receiver(request)) if isinstance(value, cst.Call))
-    return any("ollama" in facts.module.full_name(func) for func in (request.func, *made))
+    if any("ollama" in facts.module.full_name(func) for func in (request.func, *made)):
+        return True
+    given = [each for arg in request.args[:1] for each in (arg.value, *facts.values_of(arg.value))]
+    said = (part for value in given for part in walk(value))
+    return any(isinstance(p, cst.SimpleString | cst.FormattedStringText) and "/api/chat" in p.value for p in said)
 
 
 def _full_name(call: cst.Call, facts: Forms) -> str:

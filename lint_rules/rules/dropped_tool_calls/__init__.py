@@ -49,31 +49,28 @@ def run(client, messages, tools, execute):
 ## How it decides
 In a function that asks a model and stores results in the list that it sends, itself or through helpers of the file,
 a path from the request to the result must pass a message with calls. Reported is the message with nothing but text on
-a path without one; the condition on the text that a message with calls is stored under; or, where the file stores no
-message that could have calls, the result. A record of the turn that holds results counts as well, also one that is not
-sent, where it keeps a reply under a condition on its text only. Branches taken only without calls are right to store
-the text. A message of which the code does not show what it is, and a list handed to a function of another file, count
-as calls. Known are OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Ollama and LangChain; with
-`previous_response_id` or `conversation` the server keeps the calls, and the rule is silent. What a call of a reply has
-given counts as a result, too, where a message tells it in words of the program (`f"{name} gave {outcome}"`), the same
-request is made again with it, or with the end of its list, and nothing of the reply is stored before: not where the
-message tells its arguments. Results may come as a list that a helper gives back, and have no ids, as those of Ollama.
+a path without one; the condition on the text that a message with calls is stored under, also in a record that is not
+sent; or, where the file stores no message that could have calls, the result. Branches taken only without calls are
+right to store the text. A message of which the code does not show what it is, a content that the project puts together
+in blocks, and a list handed to a function of another file, count as calls. Known are OpenAI (chat completions and
+responses), Anthropic, Gemini, Bedrock, Ollama and LangChain; with `previous_response_id` or `conversation` the server
+keeps the calls, and the rule is silent, as it is of rows that no model reads. What a call has given counts as a result,
+too, where a message tells it in words of the program, the same request is made again with it, and nothing of the reply
+is stored before: not where the message tells its arguments.
 
 A message that is made of role and content of another one, in a loop over a history or by a function that is called
-there with each, counts when nothing in the loop asks for its calls, hands it on, or adds to the new one; the history is
-known to hold calls or results, by what this file or one that imports it puts there, or by the fields of its class; and
-a model that is offered tools gets it, here or in such a file. One that keeps the id of what it answers, beside or in a
-block, is a result, and shows that there are calls; so does another message of the loop that is made of results only,
-where the old ones have calls beside their content. It also counts when it is made by the class of the message in a
-function that knows of calls. Silent: messages of some roles only; histories in whose content calls and results may
-stand.
+there with each, counts when nothing in the loop asks for its calls or hands it on; the history is known to hold calls
+or results, by what this file or one that imports it puts there, or by the fields of its class; and a model that is
+offered tools gets it, here or in such a file. One that keeps the id of what it answers is a result, and shows that
+there are calls; so does another message of the loop that is made of results only, where the old ones have calls beside
+their content. Silent: messages of some roles only; histories in whose content calls and results may stand, or whose
+messages have both in one.
 
 A request that switches thinking on and offers tools is reported when calls are read of its reply, nobody gets the whole
-reply, and nothing there speaks of signatures: the thinking of a turn with calls has to be sent back. A runner of the
-SDK, which runs the tools and keeps the messages, is silent. Reported is also a message with the calls of a reply that
-is made anew, part by part, where the function reads the thinking of that reply (`reasoning_content`, `thinking`, ...),
-or its request asks for some, and puts none under such a name: not where the message of the reply is stored itself, and
-not where the thinking is switched off, or by a value that only the run knows.
+reply, and nothing there speaks of signatures. Reported is also a message with the calls of a reply that is made anew,
+part by part, where the function reads the thinking of that reply (`reasoning_content`, `thinking`, ...), or its request
+asks for some, and puts none under such a name: not where the message of the reply is stored itself, and not where the
+thinking is switched off, or by a value that only the run knows.
 
 ## Known problems
 Functions that get a reply and a history, and are called from another file only, are not judged. Of a model's thinking
@@ -98,7 +95,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.rules.dropped_tool_calls.fixes import repair
-from lint_rules.rules.dropped_tool_calls.lost_calls import How, LostCall, lost_calls
+from lint_rules.rules.dropped_tool_calls.lost_calls import How, LostCall, lost_calls, server_keeps
 from lint_rules.rules.dropped_tool_calls.recasts import recasts
 from lint_rules.rules.dropped_tool_calls.thinking import left_thinking, lost_thinking
 
@@ -145,7 +142,8 @@ _KEEP = "keep the content of the reply as it is, with its thinking blocks and th
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for lost in lost_calls(anatomy):
+    kept = server_keeps(anatomy)
+    for lost in lost_calls(anatomy) if not kept else ():
         yield _draft(anatomy, lost)
     for copy in recasts(anatomy):
         message, cure = _COPIED[copy.results]
@@ -154,7 +152,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for request, switch in lost_thinking(anatomy):
         told.add(anatomy.module.scope_of[request].function)
         yield Draft(request, _THINKING, _KEEP, (Note(switch, "thinking is switched on here"),))
-    for made, shows in left_thinking(anatomy, told):
+    for made, shows in left_thinking(anatomy, told) if not kept else ():
         yield Draft(made, _LEFT, _TAKE, (Note(shows, "this tells that there is thinking"),))
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
+from lint_rules.anatomy.calls.call_tests import asks_for_text
+from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import parts_given
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 
 _DEEPEST = 3
+_LISTS = frozenset({cst.List, cst.ListComp})
 
 
 class Carriers:
@@ -45,7 +53,7 @@ class Carriers:
         if isinstance(part, cst.List):
             return bool(part.elements) and all(_is_text_block(element.value) for element in part.elements)
         if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
-            return _is_text_block(part.elt) or any(_asks_for_text(each.test) for each in part.for_in.ifs)
+            return _is_text_block(part.elt) or any(asks_for_text(each.test) for each in part.for_in.ifs)
         pair = ex.member(part)
         if pair is not None and (pair[1] in {"text", "output_text"} or self._has_calls_beside(*pair)):
             return True
@@ -70,17 +78,24 @@ class Carriers:
     def _bound_to(self, name: cst.Name) -> list[cst.BaseExpression]:
         """What a name may hold where it stands."""
         bound = self.anatomy.definitions(name)
-        values = [found.value for found in bound if found.kind in {"assign", "walrus"}]
-        known = all(found.kind in {"assign", "walrus", "augmented"} for found in bound)
-        return [value for value in values if value is not None] if known else []
+        if not all(found.kind in {"assign", "walrus", "augmented", "unpack"} for found in bound):
+            return []
+        given = [*self._given_in_place(name)] if any(found.value is None for found in bound) else []
+        values = [found.value for found in bound if found.value is not None and found.kind != "augmented"]
+        return values + given if given or all(found.value is not None for found in bound) else []
+
+    def _given_in_place(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
+        """What functions of the file give in the place of a tuple that a name is unpacked from."""
+        slot = self.facts.slots.of(name)
+        for value, place in self.facts.unpacked(slot) if slot is not None else ():
+            callee = self.facts.slots.callee(ex.inner(value))
+            yield from parts_given(callee, place) if callee is not None else ()
 
     def _has_calls_beside(self, reply: cst.BaseExpression, name: str) -> bool:
         """Whether a member is the content of a reply whose calls stand beside it: its `tool_calls` are read, too."""
         slot = self.facts.slots.of(reply)
-        if name != "content" or slot is None:
+        if name != "content" or slot is None or self._comes_in_blocks(slot):
             return False
-        if any(is_of_choice(value) for value in (reply, *self.facts.assigned(slot))):
-            return True
         return any(
             (pair := ex.member(node) or ex.asked(node)) is not None
             and pair[1] in {"tool_calls", "function_call"}
@@ -88,23 +103,16 @@ class Carriers:
             for node in self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call, cst.Comparison)
         )
 
-
-def is_of_choice(node: cst.BaseExpression) -> bool:
-    """`x.choices[i].message`: its content is text."""
-    pair = ex.member(ex.inner(node))
-    inside = ex.member(pair[0].value) if pair is not None and isinstance(pair[0], cst.Subscript) else None
-    return pair is not None and pair[1] == "message" and inside is not None and inside[1] == "choices"
-
-
-def _asks_for_text(test: cst.BaseExpression) -> bool:
-    """`part.type == "text"`, `"text" in part`, `part.text`: what passes is a part with text, and no call."""
-    if isinstance(test, cst.Comparison):
-        left, operator, right = ex.compared(test)
-        asked = ex.member(left)
-        tagged = asked is not None and asked[1] == "type" and isinstance(operator, cst.Equal)
-        return ex.text(right if tagged else left) == "text" and isinstance(operator, (cst.Equal, cst.In))
-    pair = ex.member(test)
-    return pair is not None and pair[1] == "text"
+    def _comes_in_blocks(self, reply: Slot) -> bool:
+        """Whether the function of the project that gives a reply puts the content together as a list."""
+        for value in self.facts.assigned(reply):
+            run = body(self.anatomy, ex.inner(value.expression) if isinstance(value, cst.Await) else value)
+            there, function = run if run is not None else (self.anatomy, None)
+            made = what_is_made(there, function.returned).nodes if function is not None else ()
+            said = [ex.dict_items(node).get("content") for node in made]
+            if not _LISTS.isdisjoint(map(type, what_is_made(there, filter(None, said)).nodes)):
+                return True
+        return False
 
 
 def _is_text_block(block: cst.BaseExpression) -> bool:

@@ -12,7 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.rounds.agent_runs import runs_agent
-from lint_rules.anatomy.rounds.offers import given_in
+from lint_rules.anatomy.rounds.offers import given_to
 from lint_rules.anatomy.rounds.replies import replies
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.vocabulary import CALL_WRAPPERS
@@ -37,7 +37,7 @@ def lost_thinking(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.CS
     """
     told: set[cst.CSTNode] = set()
     for offer, read in replies(anatomy) if "thinking" in anatomy.module.text else ():
-        switch = next((node for node in _given_to(anatomy, offer.request, "thinking") if _is_on(node)), None)
+        switch = next((node for node in given_to(anatomy, offer.request, "thinking") if _is_on(node)), None)
         if switch is None or offer.request in told or runs_agent(anatomy, offer.request):
             continue
         told.add(offer.request)
@@ -139,39 +139,20 @@ def _is_kept(anatomy: Anatomy, function: Scope) -> bool:
     requests = set(anatomy.calls.llm_calls[function])
     for node in function.nodes_of(cst.Dict, cst.Call):
         asks = node in requests or any(outer in requests for outer in anatomy.module.ancestors(node))
-        if not asks and _THOUGHT & ex.made_of(node).keys() and not _is_switch(node):
+        if not asks and _THOUGHT & ex.made_of(node).keys():
             return True
     targets = (target for node in function.nodes_of(cst.Assign, cst.AugAssign) for target in ex.targets(node))
     pairs = (ex.member(target) for target in targets)
     return any(pair is not None and pair[1] in _THOUGHT for pair in pairs)
 
 
-def _is_switch(node: cst.Dict | cst.Call) -> bool:
-    """The parameters of a request, which are put together before it."""
-    return not {"model", "messages", "tools"}.isdisjoint(ex.made_of(node))
-
-
 # -- whether it is switched on ----------------------------------------------------------------------------------
 
 
 def _given(anatomy: Anatomy, request: cst.Call, key: str) -> Iterator[cst.BaseExpression]:
-    yield from _given_to(anatomy, request, key)
-    for more in _given_to(anatomy, request, "extra_body"):
+    yield from given_to(anatomy, request, key)
+    for more in given_to(anatomy, request, "extra_body"):
         yield from (value for name, value in ex.dict_items(more).items() if name == key)
-
-
-def _given_to(anatomy: Anatomy, request: cst.Call, key: str) -> Iterator[cst.BaseExpression]:
-    """What a request may be given under a key: as a keyword, in a dict that is spread or put into it."""
-    facts = anatomy.facts
-    direct = ex.argument(request, key)
-    if direct is not None:
-        yield from (direct, *facts.values_of(direct))
-    for arg in request.args:
-        slot = facts.slots.of(arg.value)
-        made = [arg.value, *facts.assigned(slot)]
-        parts = [given_in(value, key) for value in made]
-        parts += [facts.members(slot).get(key)] if slot is not None else []
-        yield from (each for part in parts if part is not None for each in (part, *facts.values_of(part)))
 
 
 def _is_on(value: cst.BaseExpression) -> bool:

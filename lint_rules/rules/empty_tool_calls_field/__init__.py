@@ -43,11 +43,13 @@ def run(provider, messages, tools, execute):
 ```
 
 ## How it decides
-The field is set in a dict display from the calls of a reply, themselves or one by one; the message goes into a history
-that is sent again; and only behind that the program asks whether there are calls, which shows that there may be none.
-`x or None` and `x if x else None` count as well: the request has the field then, as null. A condition before the
-message, and code that takes the field out again, or leaves out what is empty, keep the rule silent; so does a function
-of the project that gives the reply, where it raises for one without calls.
+The field is set in a dict from the calls of a reply, themselves or one by one, or from what is put together of its
+pieces; the message goes into a history that is sent again. That there may be none shows the program, which asks only
+behind that whether there are calls, or the list: it begins empty and may get nothing, or has some of the calls only.
+`x or None` and `x if x else None` count as well: the request has the field then, as null. So does what puts stored
+messages into the form in which they are sent. A condition before the message, and code that takes the field out again,
+or leaves out what is empty, keep the rule silent; so does a function of the project that gives the reply, where it
+raises for one without calls.
 
 ## Known problems
 A wrapper of another file may leave out empty lists before it sends them. The client of Ollama does, and is silent.
@@ -63,6 +65,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note
@@ -70,6 +74,7 @@ from lint_rules.rules.empty_tool_calls_field.empty_calls import empty_calls
 from lint_rules.rules.empty_tool_calls_field.fixes import repair
 from lint_rules.syntax import expressions as ex
 
+_ASKS = "only here the program asks whether there are calls"
 _CURE = "set the field only when there are calls"
 
 
@@ -82,7 +87,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             f"a reply without tool calls is stored with {what}: the API refuses {value}"
             " with a 400, in this request and in all later ones"
         )
-        notes = [Note(found.test, "only here the program asks whether there are calls")]
-        if found.stored.slot is not None and found.stored.node is not found.element:
+        asked = isinstance(found.shows, cst.If)
+        notes = [Note(found.shows, _ASKS if asked else "nothing may be in it from here on")]
+        if found.stored is not None and found.stored.slot is not None and found.stored.node is not found.element:
             notes.append(Note(found.stored.node, f"the message goes into `{describe(found.stored.slot)}`"))
         yield Draft(found.element, message, _CURE, tuple(notes), fix=repair(anatomy, found))

@@ -55,53 +55,34 @@ def run(client, messages, tools):
 ```
 
 ## How it decides
-The text must be known to come from a model, and is read by a decoder of JSON, `ast.literal_eval` or `eval`:
-`function.arguments` and `arguments` of a tool call, streamed
-`partial_json`, or a value that such text flowed into through this file's functions. Then the way of the error is
-followed: to the handlers around the parse, and to those around the calls of the function, as far as the round loop. An
-error that a handler raises again, also by its name, is what it was; one that it raises in its place is followed in the
-same way, by its class and the bases of that; one that leaves the file, or a function whose docstring says what it
-raises, is its callers' affair, and is reported in the round loop of another file that asks by such a function and
-catches nothing; so is one of a reply's text that such a function parses and gives back as a whole.
+The text must be known to come from a model, and is read by a decoder of JSON, `ast.literal_eval` or `eval`: the
+arguments of a tool call, streamed `partial_json`, or what such text flowed into, also in a function of another file,
+where that gets it. The way of the error is followed: to the handlers around the parse, and to those around the calls of
+the function, as far as the round loop; an error that is raised in its place is followed by its class. One that leaves
+the file, or a function whose docstring says what it raises, is its callers' affair, and is reported in the round loop
+of another file that asks by such a function and catches nothing.
 A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
-these, and more than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where
+these, and more than a log reads; but not where every way from it leaves the round loop in which it stands, nor where
 all that it makes goes into a list which no round reads. A parser of several attempts tells of it where it raises in the
-end, or gives words beside nothing (`return {}, "no JSON"`). A `None` by which callers leave calls out of their list, or
-go on to the next call, says nothing to the model either.
-Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts the text
-itself where what it says was to go, or leaves it there, and a tool is run with it unasked, or it becomes the `input` of
-a `tool_use` block, which is an object; or a dict of its own (`{"raw": text}`; or
-gives the text back so, where it would give back what it has parsed) whose key nothing in the file asks for, nor, where
-the rounds are not in it, in those that import it and what these import; nor one that gives back the default that its
-callers name (`parse(text, default={})`).
-Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
-second: `f.get("arguments", "{}") or call.get("input")`.
-A model's text is a call where what is parsed says what is done: a name and arguments are read of it, in lists, in
-pairs and through functions of the file, too, it is the key of what is looked up and called, or a call is put together
-of its parts.
-In a model's text, which may come from another file, a piece in braces or fences may be a call or not, and a parse that
-fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`, a fence that has to say `json`),
-or goes with something else that the same match has given, is a call, if a tool's name and its arguments are read of it,
-or the name chooses what is done: here, or where functions of the file give it on. Where it is passed over, and nothing
-is stored that says so, it is reported; where a call is made of it with a name that stands beside it in the text, also
-if `{}` takes its place. A text of which nothing shows who wrote it (a parameter) is a model's where a pattern with such
-words finds those pieces.
-Arguments that a function of another file parses are reported where that function gets them.
-Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
-looked at here: nothing is lost, nor where all that is made of them are texts to read. Nor is a text malformed that has
-been parsed before on all ways here, those on which that fails aside, also by a function that got the call or all of
-them and has run it, by one that has given all of them back, or by all that hand it over, or that an adapter has written
-itself, as it does for all objects that it makes.
+end, or gives something else then. A `None` by which callers leave calls out of their list, or go on to the next call,
+says nothing to the model. Nor does a handler that makes the same call all the same: with `{}` for what was parsed, with
+the text itself, which a tool is run with unasked or becomes the `input` of a `tool_use` block, with a dict of its own
+(`{"raw": text}`) whose key nothing asks for, or with the default that its callers name.
+A model's text is a call where what is parsed says what is done: a name and arguments are read of it, it is the key of
+what is looked up and called, or a call is put together of its parts. In such a text a piece in braces or fences may be
+a call or not, and a parse that fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`),
+or goes with something else that the same match has given, is a call; where it is passed over, and nothing is stored
+that says so, it is reported, and so is a call made of it with a name that stands beside it in the text.
+Arguments that are parsed once more behind the loop over the calls are only looked at here, and nothing is lost; nor is
+a text malformed that has been parsed before on all ways here, or that an adapter has written itself.
 Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
-the user in a loop, which is over then, with what has been said, or that take it from where an installed package keeps
-it for the next run (`st.session_state`), which ends there again. A handler that stands around the request as well ends
-the turn, if no other request follows for this call, and it stores nothing, or no more than an answer in the model's
-name that does not say what has failed: where calls are answered there, or given on by their names, as an adapter does,
-also by a name of its own that these get. A handler that leaves the rounds is none for a call of which all that is
-parsed is looked at, such as the mark of a judge.
+the user in a loop, which is over then, or that take it from where an installed package keeps it for the next run. A
+handler that stands around the request as well ends the turn, if no other request follows for this call, and it stores
+nothing, or no more than an answer in the model's name that does not say what has failed. A handler that leaves the
+rounds is none for a call of which all that is parsed is looked at, such as the mark of a judge.
 What is written as JSON is a model's own, and no error comes of it, but where the program makes a call itself of what it
-is handed by keywords (`{"name": name, "input": given}` in `def run(name, **given)`): `json.dumps` without `default` is
-reported where that goes into a history, as the tool has run by then.
+is handed by keywords: `json.dumps` without `default` is reported where that goes into a history, as the tool has run by
+then.
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
@@ -144,7 +125,6 @@ from lint_rules.rules.ignored_json_error.failed_parses import (
 )
 from lint_rules.rules.ignored_json_error.fixes import repair
 from lint_rules.rules.ignored_json_error.foreign_parses import ForeignParse, foreign_parses, raised_by_requests
-from lint_rules.rules.ignored_json_error.hidden_arguments import hidden_arguments
 from lint_rules.rules.ignored_json_error.model_json import (
     handed_by_people,
     is_rewritten,
@@ -175,8 +155,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             yield from _encoded(anatomy, node, function)
     for parse in (*foreign_parses(anatomy), *raised_by_requests(anatomy)):
         yield from _foreign(anatomy, parse)
-    for first, second in hidden_arguments(anatomy):
-        yield _hidden(first, second)
 
 
 def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
@@ -304,11 +282,3 @@ def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     )
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     yield Draft(call, message, "compare the values themselves, or let the model see the error", (note, at))
-
-
-def _hidden(first: cst.Call, second: cst.BaseExpression) -> Draft:
-    message = (
-        f"`{ex.source(first, 45)}` is never empty, so that `{ex.source(second, 35)}` is never read:"
-        " the tool runs without the arguments of such a call"
-    )
-    return Draft(first, message, "leave the default out, and put it behind the last `or`", (Note(second, "this"),))

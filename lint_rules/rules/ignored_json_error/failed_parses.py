@@ -351,7 +351,7 @@ def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool
     """
     function = anatomy.module.scope_of[handling.guard].function
     given = [node for node in function.nodes_of(cst.Return) if not handlers.is_neutral(node.value)]
-    ends = anatomy.points(function, [*function.nodes_of(cst.Raise), *filter(_says_words, given)])
+    ends = anatomy.points(function, [*function.nodes_of(cst.Raise), *given])
     graph = anatomy.flow(function)
     start = graph.at(handling.handler)
     return (
@@ -360,11 +360,6 @@ def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool
         and graph.reaches(start, ends, exceptions=False)
         and not graph.reaches(start, graph.exit, anatomy.points(function, given), exceptions=False)
     )
-
-
-def _says_words(given: cst.Return) -> bool:
-    parts = given.value.elements if isinstance(given.value, cst.Tuple) else ()
-    return any(isinstance(part.value, cst.BaseString) and not handlers.is_neutral(part.value) for part in parts)
 
 
 def is_left_out(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:

@@ -65,7 +65,8 @@ whoever makes the pieces, in the project, is asked for those of its own making. 
 begins (Anthropic's stream) is empty, if nobody reads its pieces. Copies of all messages of a history that get its
 calls, and of no message the id of the call it answers, count where the requests go to such an API. Ids are asked for
 only where the file's requests go to an API that has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text
-protocols have none, and neither have calls whose arguments are made objects. Dicts with `**` parts are silent.
+protocols have none, and neither have calls whose arguments are made objects. Dicts with `**` parts are silent. Copies
+for a model with tools that pick the texts of contents count where the file stores contents that have calls.
 
 ## Known problems
 Arguments that another file adds to a call are not seen. Messages that lose their calls belong to dropped-tool-calls
@@ -86,7 +87,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.lossy_message_rebuild.overwritten import overwritten_calls
 from lint_rules.rules.lossy_message_rebuild.stripped import silenced, stripped_calls, stripped_results
-from lint_rules.rules.lossy_message_rebuild.unlinked import unlinked
+from lint_rules.rules.lossy_message_rebuild.unlinked import texts_alone, unlinked
 
 _HARM = {
     "arguments": "the model reads that it asked for nothing, and asks again",
@@ -110,6 +111,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             " tell which calls they answer"
         )
         yield Draft(copy.node, message, "copy the id as well", (Note(copy.shows, "the calls are taken over here"),))
+    for copy in texts_alone(anatomy):
+        message = (
+            "the texts of every message are taken over, its tool calls and results are not: the model does not know"
+            " what it has called and read"
+        )
+        yield Draft(copy.node, message, "keep the whole content", (Note(copy.shows, "only texts are picked here"),))
     for found in silenced(anatomy):
         message = "the message is stored with its calls, and without what it says: the model does not see its own words"
         cure = "take over the content of the reply, too, or store its message itself"

@@ -31,33 +31,24 @@ def answer_calls(messages, calls, execute):
 ```
 
 ## How it decides
-What a message says, wherever it goes, what is set as the `content` of one that is stored, what is put into a request or
-posted as its `prompt`, and what a tool gives back, is followed back through names, parts of objects, concatenations,
-f-strings, `format`, lists that are filled or gone through, displays, constructors, conditional expressions, functions
-of the same file, and what their callers hand to them. A text that is handed to a function of another file, which says
-it, asks with it, hands it on to one of a third file that does, or puts it into what it gives back, counts as what is
-said there; and so does what a function gives back, where a file that imports it puts that into a message or a request,
-or one thing of the tuple that it gives: words that stand beside it in that file count as well. What a class does so
-with what a method gives, it does with what classes that derive from it put in its place, in any file. A function is a
-tool if a model is told of it by name and description (a dict, a constructor, a decorator, a call that gets it and its
-schema, a class, which may say so when it is asked, and whose methods that are left open by its base do the work), if it
-is offered (`tools=[read]`), run by its name (`TABLE[name](**arguments)`), compares names of tools, or gives one of
-these, or what answers a call by id or by name, its result: for all of that the files that import it are looked at as
-well. A slice from the front (`text[:n]`) on that way is reported, unless words in the line next to it, or text of
-another script right behind it, say that, or how much, is missing (in the rest of its paragraph, in those next to it,
-and in the first one of the text, only such as "truncated": what is said to be first, more or limited there may be
-anything), or words in these paragraphs, or the key under which it stands, that it is a part (`preview`, an excerpt;
-names say nothing of what is known by what they hold: the text that is cut, dots, the length; nor do numbers that count
-other things), or words stand behind it only where it was cut, whatever they say (`if len(text) > n: text = text[:n] +
-"[snip]"`; not where a stored message is shortened, which is then gone), or the same function keeps the end of the text,
-too. Slices for logs and records of requests, titles (also where the model is asked for one, and may answer with a few
-tokens) and user interfaces are not reported; nor are lists (`results[:5]`), JSON text (AGL502), a hash or an id, what a
-decoder's error says, what the model itself has written to call the tool, also tidied up, and a part of a text that
-stands in the same message as a whole. Nor are fewer than 100 characters of what a tool gives back, and fewer than 201
-of anything else, of one of several texts, or where an error is handled (where a result of a tool is stored, or a stored
-message shortened: fewer than 100, of several texts); nor the text of an error that was caught, a length that was asked
-for (of a function that a tool runs: where that hands on what the model has written), and a place that was looked for in
-the text, or is told by another length of it.
+What a message says, wherever it goes, what is put into a request or posted as its `prompt`, and what a tool gives back,
+is followed back through names, parts of objects, concatenations, f-strings, `format`, lists that are filled or gone
+through, displays, constructors, functions of the same file, and what their callers hand to them; also where a function
+of another file says it, asks with it, or hands it on. A function is a tool if a model is told of it by name and
+description (a dict, a tuple, a constructor, a decorator, a call, a class), if it is offered (`tools=[read]`), run by
+its name (`TABLE[name](**arguments)`), compares names of tools, or gives one of these, or what answers a call, its
+result, here or in the files that import it. A head on that way is reported: `text[:n]`, `f"{text:.900}"`,
+`file.read(n)` where nothing else is read of it, `decode(tokens[:n])`, and the first lines of a text, a process or what
+a function has gathered, joined (`"\\n".join(lines[:n])`, `islice`).
+Silent: words in the line next to it, or text of another script right behind it, say that, or how much, is missing (in
+the rest of its paragraph, in those next to it, and in the first one, only such as "truncated"); words in these
+paragraphs, or the key under which it stands, say that it is a part (names say nothing of what is known by what they
+hold); words stand behind it only where it was cut; or the same function keeps the end of the text, too. So are logs,
+records of requests, titles, user interfaces, other lists (`results[:5]`), JSON text (AGL502), a hash or an id, what a
+decoder's error says, the text of an error that was caught, what the model itself has written to call the tool, a length
+that was asked for, a place that was looked for in the text, and a part of a text that stands in the same message as a
+whole. Nor are fewer than 20 lines, than 100 characters of what a tool gives back, and than 201 of anything else, of one
+of several texts, or where an error is handled.
 
 ## Known problems
 A text that is given back through more than two files is not seen. Of who imports a file nothing is known where only
