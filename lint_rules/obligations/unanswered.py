@@ -73,7 +73,7 @@ class Region:
     def settling(self) -> set[Point]:
         """Points after which the call waits no more."""
         handed = {p for p in self.points if self._hands is not None and self._hands(p)} - self.answering
-        before = self._leading_to(self.made) if handed else set()  # whoever gets a call ahead of its answer gives none
+        before = self.leading_to(self.made) if handed else set()  # whoever gets a call ahead of its answer gives none
         kept = {p for p in handed if p not in before or p.statement in self._answering_loops}
         return self.answering | kept | {p for p in self.points if self._settles(p)}
 
@@ -165,9 +165,9 @@ class Region:
     @cached_property
     def hopeful(self) -> set[Point]:
         """Points from which the call may still be settled in this region, if nothing fails."""
-        return self._leading_to(self.settling)
+        return self.leading_to(self.settling)
 
-    def _leading_to(self, goals: set[Point]) -> set[Point]:
+    def leading_to(self, goals: set[Point]) -> set[Point]:
         """Points from which a waiting call may come to some others, if nothing fails; and those."""
         found = set(goals)
         queue = deque(found)

@@ -238,6 +238,8 @@ def _touched(anatomy: Anatomy, here: Scope) -> Iterator[Touched]:
             logs.update(walk(call))
         else:
             yield _handed(anatomy, call)
+        if _reads_member(anatomy, call):  # nor does what stands in for a part that is not there
+            logs.update(node for arg in call.args for node in walk(arg.value))
     texts = (text for node in here.nodes_of(cst.FormattedString) if node not in logs for text in _texts(node))
     ends = (node.right for node in here.nodes_of(cst.BinaryOperation) if isinstance(node.operator, cst.Divide))
     names = (ex.text(right) or "" for right in ends)  # `folder / "talk.json"`

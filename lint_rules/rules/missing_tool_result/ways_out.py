@@ -113,9 +113,11 @@ class WaysOut:
     def kept_back(self) -> Iterator[tuple[Held, WayOut]]:
         """Ways on which answers are left behind in a list of their own."""
         for held in self.held:
-            stored = self.ends.is_stored_before(held.made)
             for escape in Escapes(held.region).all():
-                how = self.ends.go_on(escape.exit, flags=escape.flags, stored=stored)
+                here = self.ends.graph.enclosing(escape.node, self.anatomy.module.parent)
+                stored = self.ends.is_stored_before(here)
+                hows = (self.ends.go_on(point, flags=escape.flags, stored=stored) for point in here)
+                how = next(filter(None, hows), None)
                 if how is not None and escape.handler is None:
                     yield held, WayOut(escape, how)
 
