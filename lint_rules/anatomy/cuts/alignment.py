@@ -381,15 +381,9 @@ class Alignment:
                 matters = any(self._names(arg.value) & decisive.lists for arg in site.node.args)
             matters = matters or (isinstance(used, cst.Expr) and self._changes_a_list(site.callee))
             if matters and self._gets(site.node, decisive.lists) and self._tests(site.callee, front):
-                if self._comes_to_results(site.node, function, decisive.lists):
+                if self.contents.has_results_at(site.node, decisive.lists):
                     return True
         return False
-
-    def _comes_to_results(self, call: cst.Call, function: Scope, lists: set[Slot]) -> bool:
-        """Whether a call may find results in the lists: not if they get there behind it, in lists of this run."""
-        own = {slot for slot in lists if slot[:2] == ("var", function) and not is_parameter(slot)}
-        later = self.contents.results_put_into(own)
-        return not later or self.anatomy.leads(function, later, [call])
 
     def _changes_a_list(self, function: Scope) -> bool:
         """Whether a function, or what it runs, takes messages out of a list, or puts others in their place."""

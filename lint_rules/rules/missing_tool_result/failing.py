@@ -21,12 +21,12 @@ from lint_rules.anatomy.program.handlers import gathered, kept_by_gather
 from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import SERVER_CALL, SERVER_LIBRARIES
+from lint_rules.anatomy.vocabulary import EXECUTOR_MAPS, SERVER_CALL, SERVER_LIBRARIES
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
 from lint_rules.syntax.library import raised
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
@@ -268,7 +268,7 @@ class Failing:
 
     def _of_callee(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         """What leaves a function that gets the call, or a part of it; of another file, it is told where that is run."""
-        callee, there = self._facts.slots.callee(call), self
+        callee, there = self._facts.slots.callee(call) or self._mapped(call), self
         handed = any(hand.is_given(arg.value) for arg in call.args)
         found = run_elsewhere(self._anatomy, call) if callee is None and handed else None
         if found is not None:
@@ -276,13 +276,27 @@ class Failing:
         read = callee is not None and bool(callee.nodes_of(cst.Yield))
         if callee is None or (callee.is_async and not read and not self._is_awaited(call, function)):
             return
-        for slot, value in there._facts.slots.bindings(call, callee):
+        for slot, value in there._bound(call, callee):
             told = self._facts.is_kind(value, Kind.ARGUMENTS)
             inside = there._raised_by(callee, slot, told) if hand.is_given(value) else None
             if inside is not None and not (inside.left and not function.nodes_of(cst.Yield)):
                 cause = inside.cause if there is self else call
                 yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops, inside.left)
                 return
+
+    def _mapped(self, call: cst.Call) -> Scope | None:
+        """The function of this file that is run for each of several: `pool.starmap(run, jobs)`."""
+        named = call.args[0].value if call.args and ex.called_name(call) in EXECUTOR_MAPS else None
+        return self._facts.slots.function(named) if named is not None else None
+
+    def _bound(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
+        """What a function gets; one that is run for each of several gets its call of these."""
+        slots = self._facts.slots
+        if self._mapped(call) is not callee:
+            yield from slots.bindings(call, callee)
+            return
+        for slot in (slots.parameter(callee, param.name.value) for param in parameters(callee)):
+            yield from ((slot, arg.value) for arg in call.args[1:] if Kind.CALL in self._facts.of(slot))
 
     def _unfit(self, hand: InHand, call: cst.Call) -> frozenset[str]:
         """What a function of the library raises where what the model wrote is no number, no file, no address."""

@@ -285,7 +285,15 @@ class WaysOut:
                     yield asked.node, WayOut(escape, how)
         handed = handed_calls(self.answers, self.function, self.ends) if self._is_run_for_stored else None
         for escape, names in self._unlooked(handed) if handed is not None else ():
+            if self._asks_what_is_given(escape.test):
+                continue  # what comes of the calls may be there if they are
             yield from ((store, WayOut(escape, how)) for store, how in self._given_to_callers(escape, names))
+
+    def _asks_what_is_given(self, test: cst.BaseExpression | None) -> bool:
+        """`if not results`: whether a test asks for something else than the reply that this function is handed."""
+        asked = ex.inner(test.expression) if isinstance(test, cst.UnaryOperation) else test
+        slot = self.anatomy.facts.slots.of_name(asked) if asked is not None else None
+        return slot is not None and is_parameter(slot) and not self.anatomy.facts.of(slot)
 
     def ignored(self) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
         """Replies of which a test has told that they have calls, with which nothing is done before the next request.
