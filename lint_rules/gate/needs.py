@@ -439,9 +439,10 @@ class Needs(Surroundings):
     def cuts_history(self) -> bool:
         """A list cut by position, and a history: also one that only the class of its elements shows, or other files.
 
-        Or a result under an id that is put together.
+        Or a result under an id that is put together, or messages that are picked or taken out one by one.
         """
-        cuts = self._cuts or self._takes_back()
+        picked = "remove" in self.called or any(each.generators[-1].ifs for each in self.nodes[ast.ListComp])
+        cuts = self._cuts or self._takes_back() or (picked and self._answers)
         told = cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_told_of or self._takes_all)
         return told or (self._answers and self.has(ast.JoinedStr, ast.BinOp))
 

@@ -77,8 +77,8 @@ class KeptElsewhere:
         known = {stored.node for stored in self.anatomy.transcript.in_lists(function) if stored.slot is not None}
         for call in function.nodes_of(cst.Call):
             callee = self.facts.slots.callee(call)
-            inside = [kept for kept in self.of(callee) if self._is_made_there(kept)] if callee is not None else []
-            yield from (Stored(call, function, kept.slot, kept.kind, kept.message, None) for kept in inside)
+            inside = [each for each in self.of(callee) if self._is_made_there(each)] if callee is not None else []
+            yield from (Stored(call, function, each.slot, each.kind, self._as_given(each, call), None) for each in inside)
             if inside or not self._is_done(call) or (call in known and not self._resources.handed(call).made):
                 continue  # `session.add(Row(...))` only looks like a list
             told = [*substituted(self.anatomy, call, function)]
@@ -93,6 +93,14 @@ class KeptElsewhere:
         """Whether a message is no argument, of which the caller says what it is."""
         slot = self.facts.slots.of(kept.message.node) if kept.message is not None else None
         return kept.message is not None and not (slot is not None and is_parameter(slot))
+
+    def _as_given(self, stored: Stored, call: cst.Call) -> Message | None:
+        """The message that a function of this file stores for what a call hands to it."""
+        handed, made = self._handed(call), stored.message
+        if made is None or (handed is not None and (handed.calls is not None or handed.answers)):
+            return handed
+        read = self.anatomy.transcript.messages.of(made.node, self.anatomy.transcript.given(call))
+        return read[0] if read else made
 
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does, and does not log; if it asks a model, nobody reads the reply."""

@@ -316,6 +316,8 @@ def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
         notes: list[Note | Related] = [taker.elsewhere or Note(taker.node, taker.says)]
         if fault.cause is not fault.node:
             notes.append(Note(fault.cause, "this may fail"))
+        if fault.again is not None:
+            notes.append(Note(fault.again, "the error is raised again here"))
         yield Draft(fault.node, message, cure, tuple(notes))
 
 

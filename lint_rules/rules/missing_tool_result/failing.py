@@ -55,7 +55,8 @@ class Fault:
 
     `names` are the classes by which a handler takes it; `parsing`: it is about the form of the arguments; `tool`: the
     tool that the model named is not there, or fails itself; `stops`: a person, or another task, stops the turn there.
-    It is `left` where it is a `yield`: who reads the turn may not come back. `anyway`: it hangs on no call.
+    It is `left` where it is a `yield`: who reads the turn may not come back. `anyway`: it hangs on no call. A handler
+    has raised it `again`.
     """
 
     node: cst.CSTNode
@@ -66,6 +67,7 @@ class Fault:
     stops: bool = False
     left: bool = False
     anyway: bool = False
+    again: cst.CSTNode | None = None
 
     @property
     def kind(self) -> tuple[frozenset[str], bool, bool, bool]:
@@ -84,19 +86,20 @@ class Fault:
         """The same, with the error as it is there."""
         if self.stops and point.statement is not None:
             return self._lands_stopped(module, graph, point.statement, settled), self
-        queue = deque((target, self.names) for target, kind in point.successors if kind in {"exception", "raise"})
+        queue = deque((target, self) for target, kind in point.successors if kind in {"exception", "raise"})
         seen = {target for target, _ in queue}
         while queue:
-            target, names = queue.popleft()
+            target, fault = queue.popleft()
             if target is graph.raises:
-                return target, replace(self, names=names)
-            if _takes(target.statement, names):
+                return target, fault
+            if _takes(target.statement, fault.names):
                 again = [] if any(map(settled, _inside(graph, target))) else _raised_again(graph, target)
                 if not again:
-                    return target, replace(self, names=names)
+                    return target, fault
                 for point in again:
                     following = [t for t, kind in point.successors if kind in {"exception", "raise"}]
-                    queue.extend((t, _raised_as(point, names)) for t in following if t not in seen)
+                    anew = replace(fault, names=_raised_as(point, fault.names), again=point.statement)
+                    queue.extend((t, anew) for t in following if t not in seen)
                     seen.update(following)
                 continue
             if isinstance(target.statement, cst.ExceptHandler):
@@ -105,7 +108,7 @@ class Fault:
                 return None, self
             following = [t for t, _ in target.successors if t not in seen]
             seen.update(following)
-            queue.extend((t, names) for t in following)
+            queue.extend((t, fault) for t in following)
         return None, self
 
     def ends_at(self, taken: frozenset[str], function: Scope) -> bool:

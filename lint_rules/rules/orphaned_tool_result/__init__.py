@@ -122,6 +122,7 @@ from lint_rules.anatomy.values.slots import describe, is_parameter
 from lint_rules.obligations.taken_back import taken_back
 from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.rules.orphaned_tool_result.made_up_ids import made_up_ids
+from lint_rules.rules.orphaned_tool_result.taken_out import taken_out
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -151,6 +152,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for made in made_up_ids(anatomy):
         message = f"no call has the id `{ex.source(made, 60)}`: the API refuses a history with a result for it"
         yield Draft(made, message, "put what is to be said into the result of the call, or into a user's message")
+    for node, base, holds in taken_out(anatomy):
+        message = (
+            f"results of tools are taken out of `{ex.source(base, 40)}`, and the messages with their calls stay: the API"
+            " refuses a call without its result"
+        )
+        yield Draft(node, message, "put a short text in the place of the result, or take its call out, too", (shown(holds),))
     for taken in taken_back(anatomy):
         name = describe(taken.slot)
         message = (
