@@ -78,7 +78,9 @@ class KeptElsewhere:
         for call in function.nodes_of(cst.Call):
             callee = self.facts.slots.callee(call)
             inside = [each for each in self.of(callee) if self._is_made_there(each)] if callee is not None else []
-            yield from (Stored(call, function, each.slot, each.kind, self._as_given(each, call), None) for each in inside)
+            yield from (
+                Stored(call, function, each.slot, each.kind, self._as_given(each, call), None) for each in inside
+            )
             if inside or not self._is_done(call) or (call in known and not self._resources.handed(call).made):
                 continue  # `session.add(Row(...))` only looks like a list
             told = [*substituted(self.anatomy, call, function)]

@@ -20,7 +20,7 @@ def taken_out(anatomy: Anatomy) -> Iterator[tuple[cst.CSTNode, cst.BaseExpressio
     for node, base in (*_filtered(anatomy), *_removed(anatomy)):
         function = anatomy.module.scope_of[node].function
         holds = anatomy.contents.tool_results(base) if anatomy.contents.history(base) is not None else None
-        slots = {slot for slot in anatomy.contents.flowing_into(base)}
+        slots = set(anatomy.contents.flowing_into(base))
         if holds is None or not holds.seen or _looks_at_calls(function) or anatomy.mending.reaches(slots, calls=True):
             continue
         place = anatomy.trimming.fates.of(node, function) if isinstance(node, cst.ListComp) else ("stored", node)
@@ -46,9 +46,9 @@ def _removed(anatomy: Anatomy) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
         if base is None or not isinstance(which, cst.Name):
             continue
         made = anatomy.trimming.made_of(which, anatomy.module.scope_of[call].function)
-        picked = [clause.test for each in made if isinstance(each, cst.ListComp) for clause in each.for_in.ifs]
-        tests = [(outer.test, holds) for outer, holds in passed(anatomy.module, call)]
-        if any(parts_results(test, True) for test in picked) or any(parts_results(test, holds) for test, holds in tests):
+        picked = [clause for each in made if isinstance(each, cst.ListComp) for clause in each.for_in.ifs]
+        tests = [*((clause, True) for clause in picked), *passed(anatomy.module, call)]
+        if any(parts_results(outer.test, holds) for outer, holds in tests):
             yield call, base
 
 
