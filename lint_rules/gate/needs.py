@@ -41,7 +41,6 @@ _ANSWERS = words.ANSWERED | {
 }  # fmt: skip
 _ANSWER_CLASSES = ("Tool", "Function", "RetryPrompt", "Realtime")
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
-_HOOKS = frozenset({"after_model", "aafter_model"})
 _SYSTEM = frozenset({"system", "developer", "SystemMessage", "from_system", "from_developer"})
 _STORED_CALLS = frozenset({"tool_calls"})
 _LIMITS = ("max", "limit", "budget")
@@ -430,8 +429,7 @@ class Needs(Surroundings):
         return self._answers or (self.has(ast.For, ast.AsyncFor) and self.mentions(_STORED_CALLS))
 
     def reorders_answers(self) -> bool:
-        """Answers, or a hook behind the model."""
-        return self._answers or not self.names.isdisjoint(_HOOKS)
+        return self._answers
 
     def splits_answers(self) -> bool:
         return self._answers and self.has(ast.For, ast.AsyncFor, *_COMPREHENSIONS)

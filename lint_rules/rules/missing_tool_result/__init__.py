@@ -65,57 +65,56 @@ told that the stored reply has calls, and nothing is done with them before the n
 that is reported, whether or not the function answers others. So is a result that is told in words (`{"role": "user",
 "content": f"The tool says {out}"}`) behind a stored message that has the calls themselves, where nothing in the file
 answers any, and the model is not one of Ollama, which refuses nothing. Then it asks whether the conversation goes on
-from there: the model is asked again, the caller gets the answers, or the history outlives the function. Tests that tell
-calls from other parts of a reply are understood. An error counts where the model decides about it: a tool that it named
-and that is not there, or fails, one of a table of lambdas, malformed arguments, one that it leaves out (`args["path"]`,
-where nobody asks for it before), what is no number, file, command or address for a function of the library
-(`int(args["lines"])`), or does not fit a form (`Order.model_validate(args)`); here, or in a function that gets the
-calls, or one of them, also of another file that answers them all. It is followed outwards, also where a handler raises
-it anew under another name: to a handler that goes on with the history, here, in a caller, or in a file that imports
-this one (a history of the program itself is there for whoever takes the error); to a chat framework, which catches it,
-or one in whose object the history lies (`st.session_state`); and to whoever runs a turn of an object that keeps the
-history (there, a tool must fail). Calls and results may be handed to a store, as rows, keys, files, or to an object of
-another file: what it gives is sent again, with its calls, and an error leaves them open there, whoever takes it. So it
-is where somebody stops the turn while a tool runs: a person, with the keys, or another task, if a handler that names
-that goes on, here or in a file that imports this one, if the task that the turn runs in is cancelled there, or its time
-runs out (`wait_for`), or if a framework stops it when its user wants that; or the program ends there, where each
-message is written at once, and what reads it again looks for no open calls; where an error of the project's own is
-raised between the calls and their results, also by a function that knows no call; and a `yield` between them, where who
-reads the turn may leave, and comes back to the history: for whom a framework reads it, or the socket that is sent each
-piece. A loop that only puts calls aside for another one counts as that one; a list of calls that is only filled,
-counted and shown puts none aside; where results wait in a list, a loop that stores them answers no other call; one that
-is left with a call put aside for a person leaves those behind it open, where whoever goes on answers a call alone; a
-list that is added to a history lives on with it, and so does one of what the turn adds, beside the one that is sent, if
-it is returned, yielded or given to a future, or one that begins as a copy of the caller's, and is given back; a
-question about calls, of a function that only looks at them, or puts a text together, settles none, nor does a loop that
-sorts the blocks of a reply into lists, nor what a library is told of calls that are not stored yet (`await
-page.send_json(event)`); a helper that ends before it has come to all calls leaves the others open, unless a test of
-what it gives decides if the model is asked again; so does one that gives back something else than answers (`return
-Done(text)`), where its callers make none of that either; and calls are followed into a function that chooses some of
-them, up to the callers that have stored all. An object that a parameter gets keeps its history for the caller, and so
-does a list that a helper gives out; what is called behind the answers looks at calls that have them. A loop over what a
-run of the project tells is one more: where the messages that the run begins with get its calls, no results get there,
-and the run makes some and keeps them to itself. Reported are also a request in the loop behind the first result, a loop
-over a part of the stored calls, outputs of an assistants run that are submitted one by one, and results that are never
-sent when the rounds run out; in a conversation that somebody else keeps (a chat of an SDK, responses that go on from an
-id that an object keeps) a request that brings results and may fail, where what the user says next goes to the same
-conversation; and a repair of a LangChain history that answers open `tool_calls`, but no `invalid_tool_calls`, which are
-sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name the call; and a test of why a reply
-has ended (`stop_reason`, `finish_reason`) that passes over the calls of one whose tokens ran out within a call, where
-they are limited, or somebody asks for that; and ways on which results wait in a list of their own that is never stored.
-Silent are calls that are put aside or handed to a function that may answer them (one of this file that neither answers
-nor hands them on is none, nor is any that gets no history with them, where answers are made of the calls further on:
-who runs, shows or checks them first leaves them open until then), results that are made as messages and only read,
+from there: the model is asked again, the caller gets the answers, or the history outlives the function. Tests that
+tell calls from other parts of a reply are understood. An error counts where the model decides about it: a tool that
+it named and that is not there, or fails, one of a table of lambdas, malformed arguments, one that it leaves out
+(`args["path"]`, where nobody asks for it before), what is no number, file, command or address for a function of the
+library (`int(args["lines"])`), or does not fit a form (`Order.model_validate(args)`); here, or in a function that
+gets the calls, or one of them, also of another file that answers them all. It is followed outwards, also where a
+handler raises it anew under another name: to a handler that goes on with the history, here, in a caller, or in a file
+that imports this one (a history of the program itself is there for whoever takes the error); to a chat framework,
+which catches it, or one in whose object the history lies (`st.session_state`); and to whoever runs a turn of an
+object that keeps the history (there, a tool must fail). Calls and results may be handed to a store, as rows, keys,
+files, or to an object of another file: what it gives is sent again, with its calls, and an error leaves them open
+there, whoever takes it. So it is where somebody stops the turn while a tool runs: a person, with the keys, or another
+task, if a handler that names that goes on, here or in a file that imports this one, if the task that the turn runs in
+is cancelled there, or its time runs out (`wait_for`), or if a framework stops it when its user wants that; or the
+program ends there, where each message is written at once, and what reads it again looks for no open calls; where an
+error of the project's own is raised between the calls and their results, also by a function that knows no call; and a
+`yield` between them, where who reads the turn may leave, and comes back to the history: for whom a framework reads
+it, or the socket that is sent each piece. A loop that only puts calls aside for another one counts as that one; a
+list of calls that is only filled, counted and shown puts none aside; where results wait in a list, a loop that stores
+them answers no other call; one that is left with a call put aside for a person leaves those behind it open, where
+whoever goes on answers a call alone; a list that is added to a history lives on with it, and so does one of what the
+turn adds, beside the one that is sent, if it is returned, yielded or given to a future, or one that begins as a copy
+of the caller's, and is given back; a question about calls, of a function that only looks at them, or puts a text
+together, settles none, nor does a loop that sorts the blocks of a reply into lists, nor what a library is told of
+calls that are not stored yet (`await page.send_json(event)`); a helper that ends before it has come to all calls
+leaves the others open, unless a test of what it gives decides if the model is asked again; so does one that gives
+back something else than answers (`return Done(text)`), where its callers make none of that either; and calls are
+followed into a function that chooses some of them, up to the callers that have stored all. An object that a parameter
+gets keeps its history for the caller, and so does a list that a helper gives out; what is called behind the answers
+looks at calls that have them. A loop over what a run of the project tells is one more: where the messages that the
+run begins with get its calls, no results get there, and the run makes some and keeps them to itself. Reported are
+also a request in the loop behind the first result, a loop over a part of the stored calls, outputs of an assistants
+run that are submitted one by one, and results that are never sent when the rounds run out; in a conversation that
+somebody else keeps (a chat of an SDK, responses that go on from an id that an object keeps) a request that brings
+results and may fail, where what the user says next goes to the same conversation; and a test of why a reply has ended
+(`stop_reason`, `finish_reason`) that passes over the calls of one whose tokens ran out within a call, where they are
+limited, or somebody asks for that; and ways on which results wait in a list of their own that is never stored. Silent
+are calls that are put aside or handed to a function that may answer them (one of this file that neither answers nor
+hands them on is none, nor is any that gets no history with them, where answers are made of the calls further on: who
+runs, shows or checks them first leaves them open until then), results that are made as messages and only read,
 objects that whoever runs them makes for each run, answers made up afterwards (also in `finally`), histories that are
 cut back (not where only a question is), rows that are rolled back or deleted, a list of the turn that an error leaves
 behind, as it is made anew for the next one and put into the history only when the turn is over, histories that go
 through a function which looks for the ids of calls among others (whatever it is called; one that cannot be read may
-mend the list, if its result takes the list's place; not one that only leaves out results without a call, or drops what
-stands at the front, nor one that is run on a way out of the turn, for the others), tools that end the conversation (one
-that ends what was asked for does so where each question begins a history of its own, also one that is looked for
-before), and errors of parsing arguments that end the turn, which AGL501 reports. Known are the results of OpenAI (chat
-completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold
-one.
+mend the list, if its result takes the list's place; not one that only leaves out results without a call, or drops
+what stands at the front, nor one that is run on a way out of the turn, for the others), tools that end the
+conversation (one that ends what was asked for does so where each question begins a history of its own, also one that
+is looked for before), and errors of parsing arguments that end the turn, which AGL501 reports. Known are the results
+of OpenAI (chat completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that
+say that they hold one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent, unless an answer follows.
@@ -160,8 +159,6 @@ from lint_rules.rules.missing_tool_result.open_calls import (
 )
 from lint_rules.rules.missing_tool_result.sessions import Sessions
 from lint_rules.rules.missing_tool_result.told_in_words import told_in_words
-from lint_rules.rules.missing_tool_result.unlinked_answers import unlinked_answers
-from lint_rules.rules.missing_tool_result.unparsed_calls import unparsed_left_open
 from lint_rules.rules.missing_tool_result.ways_out import WaysOut
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -172,8 +169,6 @@ _CUT = "ask for the calls of the reply, not why it has ended, or take the reply 
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    yield from _unparsed(anatomy)
-    yield from _unlinked(anatomy)
     yield from map(_unkept, unkept_results(anatomy))
     elsewhere = (stored for function in anatomy.module.functions for stored in anatomy.kept_elsewhere.of(function))
     kept: set[cst.CSTNode] = {stored.node for stored in elsewhere if _answers_there(anatomy, stored)}
@@ -319,27 +314,6 @@ def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
         if fault.again is not None:
             notes.append(Note(fault.again, "the error is raised again here"))
         yield Draft(fault.node, message, cure, tuple(notes))
-
-
-def _unparsed(anatomy: Anatomy) -> Iterator[Draft]:
-    """A repair of LangChain histories that answers only calls whose arguments could be parsed."""
-    for calls, answer in unparsed_left_open(anatomy):
-        message = (
-            f"open calls are answered here, but only those in `{ex.source(calls, 40)}`: calls whose arguments are no"
-            " JSON are in `invalid_tool_calls`, and are sent without a result"
-        )
-        note = Note(answer, "the answer that the others get")
-        yield Draft(calls, message, "answer the calls in `invalid_tool_calls` as well", (note,))
-
-
-def _unlinked(anatomy: Anatomy) -> Iterator[Draft]:
-    """An answer of Pydantic AI that does not say which call it answers."""
-    for part in unlinked_answers(anatomy):
-        message = (
-            "this answer does not say which call it is for: Pydantic AI sends it as the user's words,"
-            " and the call gets no result"
-        )
-        yield Draft(part, message, "pass `tool_name` and `tool_call_id` of the call")
 
 
 def _unkept(found: Unkept) -> Draft:
