@@ -139,12 +139,13 @@ class Region:
     def statements(self) -> set[cst.CSTNode | None]:
         return {p.statement for p in self.points}
 
-    def reached(self, starts: list[Point], blocked: set[Point]) -> set[Point]:
-        """What is reached inside the region without passing `blocked`."""
+    def reached(self, starts: list[Point], blocked: set[Point], *, answered: bool = False) -> set[Point]:
+        """What is reached inside the region without passing `blocked`; if `answered`, behind loops that answer, too."""
         seen = {p for p in starts if p not in blocked}
         queue = deque(seen)
         while queue:
-            for target, _ in self.edges(queue.popleft()):
+            here = queue.popleft()
+            for target, _ in here.successors if answered and isinstance(here.statement, cst.For) else self.edges(here):
                 if target in self.inside and target not in seen and target not in blocked:
                     seen.add(target)
                     queue.append(target)
