@@ -43,6 +43,7 @@ from lint_rules.rules.missing_tool_result.taken import (
 from lint_rules.rules.missing_tool_result.takers import Taker, takers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import truth
@@ -115,7 +116,8 @@ class WaysOut:
         for held in self.held:
             for escape in Escapes(held.region).all():
                 here = self.ends.graph.enclosing(escape.node, self.anatomy.module.parent)
-                stored = self.ends.is_stored_before(here)
+                known = escape.test is not None and mentions({held.waiting[2]}, escape.test)  # else it may ask for calls
+                stored = self.ends.is_stored_before(here if known else held.made)
                 hows = (self.ends.go_on(point, flags=escape.flags, stored=stored) for point in here)
                 how = next(filter(None, hows), None)
                 if how is not None and escape.handler is None:
