@@ -116,7 +116,7 @@ class WaysOut:
         for held in self.held:
             for escape in Escapes(held.region).all():
                 here = self.ends.graph.enclosing(escape.node, self.anatomy.module.parent)
-                known = escape.test is not None and mentions({held.waiting[2]}, escape.test)  # else it may ask for calls
+                known = escape.test is not None and mentions({held.waiting[2]}, escape.test)  # or it asks for calls
                 stored = self.ends.is_stored_before(here if known else held.made)
                 hows = (self.ends.go_on(point, flags=escape.flags, stored=stored) for point in here)
                 how = next(filter(None, hows), None)
