@@ -440,10 +440,7 @@ class Needs(Surroundings):
         Or a result under an id that is put together, or messages that are picked or taken out one by one.
         """
         picked = "remove" in self.called or any(each.generators[-1].ifs for each in self.nodes[ast.ListComp])
-        newest = {"limit", "desc"} <= self.called or any(
-            "limit" in (t := text.lower()) and "desc" in t for text in self.texts
-        )
-        cuts = self._cuts or self._takes_back() or newest or (picked and self._answers)
+        cuts = self._cuts or self._takes_back() or (picked and self._answers)
         told = cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_told_of or self._takes_all)
         return told or (self._answers and self.has(ast.JoinedStr, ast.BinOp))
 

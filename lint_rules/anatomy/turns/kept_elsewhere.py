@@ -17,7 +17,6 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import LOOKING
 from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.messages.messages import ROLES, Message
-from lint_rules.anatomy.messages.role_tests import role_tests
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.foreign_stores import Store, kept_by_package, store_of
@@ -255,17 +254,6 @@ class KeptElsewhere:
     def keeps_whole(self, call: cst.Call, function: Scope) -> bool:
         """Whether a call puts a list that it gets where a history is read from."""
         return self._is_done(call) and self.place(call, function) is not None
-
-    def windows(self) -> Iterator[tuple[cst.Call, Anatomy, Scope | None]]:
-        """The calls that give the newest rows of a history, by their number; each with the function that asks for them.
-
-        Not where that looks at what the messages are.
-        """
-        for load in self._loads:
-            there, run = body(self.anatomy, load.call) or (self.anatomy, None)
-            looked = (True for each in (there.calls.reachable(run) if run else ()) for _ in role_tests(each.nodes))
-            if load.touched.newest and not any(looked):
-                yield load.call, there, run
 
     @cached_property
     def _loads(self) -> list[_Load]:

@@ -29,8 +29,6 @@ _UPDATED = re.compile(r"\bupdate\s+[\"`\[]?(\w+)[\"`\]]?\s+set\b", re.I)
 _INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
 _DELETED = re.compile(r"\s*delete\s+from\s+[\"`\[]?(\w+)", re.I)
 _WHERE = re.compile(r"\bwhere\b", re.I)
-_NEWEST = re.compile(r"\border\s+by\b[^)]*\bdesc\b[^)]*\blimit\b(?!\s+1\b)", re.I)
-"""Takes the newest rows, by their number."""
 _COLUMN = re.compile(r"(\w+)[\"`\]]?\s*=(?!=)")
 _NOT_ALL = re.compile(r"[<>]|\b(?:in|like|not|or|select|limit|between)\b", re.I)
 """Picks some of the rows of a key."""
@@ -65,8 +63,7 @@ class Touched:
 
     `over`: tables of which rows are written over. That loses something only if it is more than a column of its own.
     `put` and `got`: objects of packages that are handed something under a key, and that give it.
-    `by` and `gone`: tables of which all rows are read, or deleted, that have some values in these columns. `newest`:
-    those of which only so many of the newest rows are read.
+    `by` and `gone`: tables of which all rows are read, or deleted, that have some values in these columns.
     """
 
     outside: frozenset[str] = frozenset()
@@ -78,7 +75,6 @@ class Touched:
     got: frozenset[str] = frozenset()
     by: frozenset[_Picked] = frozenset()
     gone: frozenset[_Picked] = frozenset()
-    newest: frozenset[str] = frozenset()
 
     @property
     def lies_outside(self) -> bool:
@@ -216,7 +212,6 @@ def joined(touched: Iterable[Touched]) -> Touched:
         frozenset().union(*(part.got for part in parts)),
         frozenset().union(*(part.by for part in parts)),
         frozenset().union(*(part.gone for part in parts)),
-        frozenset().union(*(part.newest for part in parts)),
     )
 
 
@@ -345,7 +340,6 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     over: set[str] = set()
     by: set[_Picked] = set()
     gone: set[_Picked] = set()
-    newest: set[str] = set()
     inner = [one for one in walk(call) if isinstance(one, cst.Call)]
     deletes = any(ex.called_name(one) == "delete" for one in inner)
     names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
@@ -365,8 +359,6 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
             ]
             for text in (*texts, *_statements(anatomy, node)):
                 read.update(name.lower() for name in _SELECTED.findall(text))
-                if _NEWEST.search(text) and not any("role" in part for part in _WHERE.split(text)[1:]):
-                    newest.update(name.lower() for name in _SELECTED.findall(text))
                 made.update(name.lower() for name in _INSERTED.findall(text))
                 over.update(name.lower() for name in _UPDATED.findall(text))
                 by.update(_picked_in(text, _SELECTED.findall(text)))
@@ -386,8 +378,6 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     outside.update(lasting_places(anatomy, _opened(call)))
     base = ex.receiver(call)
     keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
-    if {"limit", "desc"} <= {ex.called_name(one) for one in inner} and not any(map(_picks_roles, walk(call))):
-        newest.update(read)
     objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
     put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
     objects, put = objects | named, put | named if _takes_row(anatomy, call) else put
@@ -400,7 +390,6 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
         got=objects - put,
         by=frozenset(by),
         gone=frozenset(gone),
-        newest=frozenset(newest),
     )
 
 
@@ -454,12 +443,6 @@ def _picked_by(calls: Iterable[cst.Call], *, whole: bool) -> frozenset[str] | No
         if ex.called_name(call) == "eq" and call.args and (column := ex.text(call.args[0].value)) is not None:
             columns.add(column)
     return frozenset(columns)
-
-
-def _picks_roles(node: cst.CSTNode) -> bool:
-    """`Line.role == "user"`, `Line.role.in_(spoken)`: what picks rows by who speaks."""
-    asked = node.left if isinstance(node, cst.Comparison) else ex.receiver(node) if isinstance(node, cst.Call) else None
-    return asked is not None and ex.last_name(asked) == "role"
 
 
 def _may_be_keyed(anatomy: Anatomy, call: cst.Call) -> bool:

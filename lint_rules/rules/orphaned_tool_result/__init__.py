@@ -89,9 +89,6 @@ has put there (`new += 1`, `history[-new:]`). Nothing is mended by a test that c
 takes away calls only or writes other words into the messages, nor by one that has run before the results come, or
 behind which the list is always cut before it is sent.
 
-A query for the newest rows (`ORDER BY id DESC LIMIT 30`) is such a cut, where results get into the table, and nobody
-asks for roles, in the query or behind it.
-
 Three more ways tear them apart. A handler takes the last message off the history for a request that has failed
 (`messages.pop()`): behind a tool round, here or in the function that the request stands in, that is a result, and its
 call stays. Silent are handlers that go back to a mark, or ask first whether it is the question. Results are taken out
@@ -154,7 +151,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if alignment.of(trim.cut) or in_group(anatomy, trim.node) or _is_before(anatomy, trim, holds):
             continue
         yield _draft(trim, holds)
-    yield from _windows(anatomy, alignment)
     for made in made_up_ids(anatomy):
         message = f"no call has the id `{ex.source(made, 60)}`: the API refuses a history with a result for it"
         yield Draft(made, message, "put what is to be said into the result of the call, or into a user's message")
@@ -174,23 +170,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         cure = "cut the history to where it was before the question"
         notes = [Note(taken.request, "this may fail behind a tool round")]
         yield Draft(taken.node, message, cure, beside(taken.node, notes))
-
-
-def _windows(anatomy: Anatomy, alignment: Alignment) -> Iterator[Draft]:
-    """Loads of the newest rows, whatever these are."""
-    for call, there, run in anatomy.kept_elsewhere.windows():
-        holds, function = anatomy.contents.tool_results(call), anatomy.module.scope_of[call].function
-        if holds is None or not holds.seen or alignment.of_result(call, function):
-            continue
-        asking = (node for node in (run.nodes_of(cst.Call) if run is not None else ()))
-        picked = next((node for node in asking if there.resources.handed(node).newest), None)
-        message = (
-            "only the newest rows are read, by their number: the first may be a tool result that has lost the call it"
-            " answers, and the API then refuses the request"
-        )
-        notes = [shown(holds)]
-        notes += [Note(picked, "so many of the newest are asked for here", there.module)] if picked is not None else []
-        yield Draft(call, message, _HELP, beside(call, notes))
 
 
 def _is_before(anatomy: Anatomy, trim: Trim, holds: Proof) -> bool:
