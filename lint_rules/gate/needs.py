@@ -41,7 +41,6 @@ _ANSWERS = words.ANSWERED | {
 }  # fmt: skip
 _ANSWER_CLASSES = ("Tool", "Function", "RetryPrompt", "Realtime")
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
-_HOOKS = frozenset({"after_model", "aafter_model"})
 _SYSTEM = frozenset({"system", "developer", "SystemMessage", "from_system", "from_developer"})
 _STORED_CALLS = frozenset({"tool_calls"})
 _LIMITS = ("max", "limit", "budget")
@@ -436,8 +435,7 @@ class Needs(Surroundings):
         return self._answers or (self.has(ast.For, ast.AsyncFor) and self.mentions(_STORED_CALLS))
 
     def reorders_answers(self) -> bool:
-        """Answers, or a hook behind the model."""
-        return self._answers or not self.names.isdisjoint(_HOOKS)
+        return self._answers
 
     def splits_answers(self) -> bool:
         return self._answers and self.has(ast.For, ast.AsyncFor, *_COMPREHENSIONS)
@@ -445,9 +443,10 @@ class Needs(Surroundings):
     def cuts_history(self) -> bool:
         """A list cut by position, and a history: also one that only the class of its elements shows, or other files.
 
-        Or a result under an id that is put together.
+        Or a result under an id that is put together, or messages that are picked or taken out one by one.
         """
-        cuts = self._cuts or self._takes_back()
+        picked = "remove" in self.called or any(each.generators[-1].ifs for each in self.nodes[ast.ListComp])
+        cuts = self._cuts or self._takes_back() or (picked and self._answers)
         told = cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_told_of or self._takes_all)
         return told or (self._answers and self.has(ast.JoinedStr, ast.BinOp))
 

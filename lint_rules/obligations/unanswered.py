@@ -73,7 +73,7 @@ class Region:
     def settling(self) -> set[Point]:
         """Points after which the call waits no more."""
         handed = {p for p in self.points if self._hands is not None and self._hands(p)} - self.answering
-        before = self._leading_to(self.made) if handed else set()  # whoever gets a call ahead of its answer gives none
+        before = self.leading_to(self.made) if handed else set()  # whoever gets a call ahead of its answer gives none
         kept = {p for p in handed if p not in before or p.statement in self._answering_loops}
         return self.answering | kept | {p for p in self.points if self._settles(p)}
 
@@ -139,12 +139,13 @@ class Region:
     def statements(self) -> set[cst.CSTNode | None]:
         return {p.statement for p in self.points}
 
-    def reached(self, starts: list[Point], blocked: set[Point]) -> set[Point]:
-        """What is reached inside the region without passing `blocked`."""
+    def reached(self, starts: list[Point], blocked: set[Point], *, answered: bool = False) -> set[Point]:
+        """What is reached inside the region without passing `blocked`; if `answered`, behind loops that answer, too."""
         seen = {p for p in starts if p not in blocked}
         queue = deque(seen)
         while queue:
-            for target, _ in self.edges(queue.popleft()):
+            here = queue.popleft()
+            for target, _ in here.successors if answered and isinstance(here.statement, cst.For) else self.edges(here):
                 if target in self.inside and target not in seen and target not in blocked:
                     seen.add(target)
                     queue.append(target)
@@ -165,9 +166,9 @@ class Region:
     @cached_property
     def hopeful(self) -> set[Point]:
         """Points from which the call may still be settled in this region, if nothing fails."""
-        return self._leading_to(self.settling)
+        return self.leading_to(self.settling)
 
-    def _leading_to(self, goals: set[Point]) -> set[Point]:
+    def leading_to(self, goals: set[Point]) -> set[Point]:
         """Points from which a waiting call may come to some others, if nothing fails; and those."""
         found = set(goals)
         queue = deque(found)

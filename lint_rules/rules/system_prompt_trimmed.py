@@ -72,25 +72,25 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Contents
+from lint_rules.anatomy.messages.role_tests import SYSTEM, role_tests, told_classes, told_roles
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import is_parameter
 from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
 
 _HELP = "keep the system message apart and put it in front of each request, or keep it: `[h[0], *h[1:][-n:]]`"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     trimming = anatomy.trimming
-    alignment = Alignment(anatomy, trimming.contents)
     for trim in trimming.trims:
         if trim.cut.head > 0 or trim.fate == "returned" or trim.cut.into is not None:
             continue  # what is put in front of messages that were picked is not looked for
         system = trimming.contents.system_message(trim.cut.base)
-        if system is None or _keeps_front(anatomy, trimming.contents, trim) or alignment.of(trim.cut, system=True):
+        if system is None or _keeps_front(anatomy, trimming.contents, trim) or _asks_for_system(anatomy, trim):
             continue
         if _comes_again(anatomy, trim, system.node) or _gets_another(anatomy, trimming.contents, trim):
             continue
@@ -107,6 +107,19 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if trim.at is not trim.node:
             notes.append(Note(trim.at, f"what is left is {trim.fate} here"))
         yield Draft(trim.node, message, _HELP, beside(trim.node, notes))
+
+
+def _asks_for_system(anatomy: Anatomy, trim: Trim) -> bool:
+    """Whether who cuts, or runs or is run by that, asks for the system's role, that of the first message, or picks."""
+    around = {site.caller for site in anatomy.calls.sites[trim.function]}
+    nodes = [node for function in around | anatomy.calls.reachable(trim.function) for node in function.nodes]
+    tests = [node for node in nodes if isinstance(node, (cst.Comparison, cst.Call))]
+    picks = [clause for node in nodes if isinstance(node, cst.ListComp) for clause in node.for_in.ifs]
+    return (
+        any(not SYSTEM.isdisjoint(told_roles(test) or told_classes(test) or ()) for test in tests)
+        or any(ex.integer(ex.index(subject)) == 0 for subject in role_tests(nodes, system=True))
+        or any(told_roles(part) for clause in picks for part in walk(clause) if isinstance(part, cst.Comparison))
+    )
 
 
 def _keeps_front(anatomy: Anatomy, contents: Contents, trim: Trim) -> bool:

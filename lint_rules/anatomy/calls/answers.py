@@ -63,18 +63,20 @@ class Answers:
         return is_answer(node) and not self._renders(node)
 
     def _renders(self, node: cst.Dict | cst.Call) -> bool:
-        """`{"tool_call_id": m.tool_call_id}` of a message: what has a role is stored already, in another form."""
+        """`{"tool_call_id": m.tool_call_id}` of a message, or its part: that is an answer already, in another form."""
         items = ex.made_of(node)
         read = [ex.member(ex.inner(value)) for key, value in items.items() if key in words.ANSWERED]
         slots = {self.facts.slots.of(pair[0]) for pair in read if pair is not None and pair[1] in words.ANSWERED}
-        return bool(slots) and not slots.isdisjoint(self._with_role(self.facts.module.scope_of[node].function))
+        return bool(slots) and not slots.isdisjoint(self._answered(self.facts.module.scope_of[node].function))
 
-    def _with_role(self, function: Scope) -> set[Slot]:
-        """What a function reads the role of."""
+    def _answered(self, function: Scope) -> set[Slot]:
+        """What a function reads the role of, or asks whether it is a part that holds a result."""
         found = self._rendered.get(function)
         if found is None:
-            read = (ex.member(node) for node in function.nodes)
-            slots = (self.facts.slots.of(pair[0]) for pair in read if pair is not None and pair[1] == "role")
+            tests = (ex.compared(node) for node in function.nodes_of(cst.Comparison))
+            read = [ex.member(left) for left, _, right in tests if ex.text(right) in words.RESULT_TAGS]
+            read += [pair for node in function.nodes if (pair := ex.member(node)) is not None and pair[1] == "role"]
+            slots = (self.facts.slots.of(pair[0]) for pair in read if pair is not None)
             found = self._rendered[function] = {slot for slot in slots if slot is not None}
         return found
 

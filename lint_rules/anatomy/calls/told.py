@@ -13,6 +13,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.rounds.executions import READERS, executions, runs_tool
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import COPYING
 from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.anatomy.vocabulary import IDS
@@ -369,7 +370,7 @@ class ToldByReply:
         inside = (
             node
             for node in run.nodes_of(cst.Call)
-            if ex.called_name(node) not in READERS | besides and there.facts.slots.constructed(node) is None
+            if ex.called_name(node) not in READERS | COPYING | besides and there.facts.slots.constructed(node) is None
         )
         return not any(
             _HANDED & there.facts.kinds(arg.value).keys()

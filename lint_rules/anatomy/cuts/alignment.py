@@ -17,16 +17,9 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut
 from lint_rules.anatomy.cuts.fronts import has_another_in_front, is_from_loop
 from lint_rules.anatomy.messages.contents import Contents
-from lint_rules.anatomy.messages.role_tests import (
-    SYSTEM,
-    given_a_call,
-    given_a_result,
-    role_tests,
-    told_classes,
-    told_roles,
-)
+from lint_rules.anatomy.messages.role_tests import given_a_call, given_a_result, role_tests
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import kept
@@ -36,7 +29,6 @@ from lint_rules.syntax.walk import walk
 
 _ADDS = frozenset({"append", "appendleft", "insert", "extend", "add"})
 _TAKES = frozenset({"pop", "popleft", "remove", "clear"})
-_OF_SEVERAL = frozenset({"tail", "rest", "front"})
 _CHANGES = _ADDS | _TAKES
 _LEAVES = (cst.Return, cst.Break, cst.Continue)
 _PICKERS = frozenset({"next", "list", "tuple", "deque", "max", "min", "filter"})
@@ -63,22 +55,21 @@ class Alignment:
         self.slots = anatomy.facts.slots
         self.contents = contents
 
-    def of(self, cut: Cut, *, system: bool = False) -> bool:
-        """Whether somebody looks at what the messages are; with `system`, at the system role as well."""
+    def of(self, cut: Cut) -> bool:
+        """Whether somebody looks at what the messages are."""
         lists = {*self.contents.lists_in(cut.base), *self._targets(cut.node), *self._names(cut.into)}
-        if not system and self.anatomy.mending.reaches(lists, cut=(cut.node, cut.function)):
+        if self.anatomy.mending.reaches(lists, cut=(cut.node, cut.function)):
             return True
         decisive = self._decisive(cut.function, lists, self._names(cut.size))
         if self._is_marked(cut, decisive.positions):
             return True
         reading = self.module.functions if cut.shape == "bounded" else [cut.function]
-        front = cut if system else None
-        if any(self._is_looked_at(function, decisive, front) for function in reading if function.kind != "class"):
+        if any(self._is_looked_at(function, decisive) for function in reading if function.kind != "class"):
             return True
         if not any(decisive.lists & self._given_back(node) for node in cut.function.nodes):
             return False
         sites = self.anatomy.calls.sites[cut.function]
-        return any(self._result_is_looked_at(site.node, site.caller, front) for site in sites)
+        return any(self._result_is_looked_at(site.node, site.caller) for site in sites)
 
     def _is_marked(self, cut: Cut, positions: set[Slot]) -> bool:
         """Whether a cut is made where a turn begins: `marks.append(len(h))`, each time a question is stored."""
@@ -102,14 +93,13 @@ class Alignment:
     def of_result(self, call: cst.Call, function: Scope) -> bool:
         """Whether somebody looks, in `function`, at what the messages are that a call gives."""
         lists = {*self.contents.lists_in(call), *self._targets(call)}
-        return self.anatomy.mending.reaches(lists) or self._result_is_looked_at(call, function, None)
+        return self.anatomy.mending.reaches(lists) or self._result_is_looked_at(call, function)
 
-    def _result_is_looked_at(self, call: cst.Call, function: Scope, front: Cut | None) -> bool:
-        return self._is_looked_at(function, self._decisive(function, self._targets(call), set()), front)
+    def _result_is_looked_at(self, call: cst.Call, function: Scope) -> bool:
+        return self._is_looked_at(function, self._decisive(function, self._targets(call), set()))
 
-    def _is_looked_at(self, function: Scope, decisive: Decisive, front: Cut | None) -> bool:
-        """`front` is a cut that may take the system message."""
-        return self._decided(function, decisive, front) or self._decided_by_helper(function, decisive, front)
+    def _is_looked_at(self, function: Scope, decisive: Decisive) -> bool:
+        return self._decided(function, decisive) or self._decided_by_helper(function, decisive)
 
     def _given_back(self, node: cst.CSTNode) -> set[Slot]:
         return set(self.contents.lists_in(node.value)) if isinstance(node, cst.Return) and node.value else set()
@@ -184,35 +174,13 @@ class Alignment:
 
     # -- tests of roles that decide ---------------------------------------------------------------------------
 
-    def _role_tests(self, function: Scope, front: Cut | None) -> Iterator[cst.BaseExpression]:
-        """What a function asks for roles: where a cut may take the system message, not for where others stand."""
-        for subject in role_tests(function.nodes, system=front is not None):
-            if front is None or front.shape not in _OF_SEVERAL or not self._looks_for_others(subject):
-                yield subject
-
-    def _looks_for_others(self, subject: cst.BaseExpression) -> bool:
-        """Whether a test asks where messages of other roles than the system's stand: `h[i]["role"] == "user"`.
-
-        Who asks so of the first message, or picks such messages, knows that there may be another.
-        """
-        roles: frozenset[str] | None = None
-        for outer in (subject, *self.module.ancestors(subject)):
-            if ex.integer(ex.index(outer)) == 0 or isinstance(outer, cst.ListComp):
-                return False
-            if isinstance(outer, cst.BaseExpression):
-                roles = roles or told_roles(outer) or told_classes(outer)
-            elif isinstance(outer, cst.BaseCompoundStatement):
-                puts = (ex.called_name(node) in _ADDS for node in walk(outer) if isinstance(node, cst.Call))
-                return roles is not None and roles.isdisjoint(SYSTEM) and not any(puts)
-        return False
-
-    def _decided(self, function: Scope, decisive: Decisive, front: Cut | None) -> bool:
+    def _decided(self, function: Scope, decisive: Decisive) -> bool:
         return any(
             self._is_element(subject, function, decisive.lists)
             and self._is_test(subject)
             and self._decides(subject, function, decisive.all)
             and not has_another_in_front(self.anatomy, subject, function)
-            for subject in self._role_tests(function, front)
+            for subject in role_tests(function.nodes)
         )
 
     def _is_test(self, subject: cst.BaseExpression) -> bool:
@@ -370,7 +338,7 @@ class Alignment:
 
     # -- helpers ----------------------------------------------------------------------------------------------
 
-    def _decided_by_helper(self, function: Scope, decisive: Decisive, front: Cut | None) -> bool:
+    def _decided_by_helper(self, function: Scope, decisive: Decisive) -> bool:
         """A function of this file that gets the list, and gives back the list, a position, or changes it in place."""
         for site in self.anatomy.calls.calls[function]:
             used = self.module.parent[site.node]
@@ -380,16 +348,10 @@ class Alignment:
             if isinstance(used, cst.Arg) and self.anatomy.mending.takes_place(site.node):  # `ask(tidy(newest))`
                 matters = any(self._names(arg.value) & decisive.lists for arg in site.node.args)
             matters = matters or (isinstance(used, cst.Expr) and self._changes_a_list(site.callee))
-            if matters and self._gets(site.node, decisive.lists) and self._tests(site.callee, front):
-                if self._comes_to_results(site.node, function, decisive.lists):
+            if matters and self._gets(site.node, decisive.lists) and self._tests(site.callee):
+                if self.contents.has_results_at(site.node, decisive.lists):
                     return True
         return False
-
-    def _comes_to_results(self, call: cst.Call, function: Scope, lists: set[Slot]) -> bool:
-        """Whether a call may find results in the lists: not if they get there behind it, in lists of this run."""
-        own = {slot for slot in lists if slot[:2] == ("var", function) and not is_parameter(slot)}
-        later = self.contents.results_put_into(own)
-        return not later or self.anatomy.leads(function, later, [call])
 
     def _changes_a_list(self, function: Scope) -> bool:
         """Whether a function, or what it runs, takes messages out of a list, or puts others in their place."""
@@ -408,7 +370,7 @@ class Alignment:
             return True
         return any(self._names(arg.value) & decisive for arg in call.args)
 
-    def _tests(self, function: Scope, front: Cut | None) -> bool:
+    def _tests(self, function: Scope) -> bool:
         """Whether a helper tests roles where that decides what it gives back, or takes out of a list.
 
         One that only writes other words into the messages keeps all of them.
@@ -418,7 +380,7 @@ class Alignment:
         decisive = self._decisive(function, lists, given).all | given
         return any(
             self._is_given_back(subject) or self._decides(subject, function, decisive)
-            for subject in self._role_tests(function, front)
+            for subject in role_tests(function.nodes)
             if self._handed_on_to(subject) is not function
         )
 

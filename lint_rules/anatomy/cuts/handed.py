@@ -360,7 +360,7 @@ def _about(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[What, 
         yield "role", frozenset({said} if said == "tool" or first else ()), ""
         return
     if anatomy.contents.history(value) is not None:
-        yield "history", anatomy.contents.roles_in(anatomy.contents.lists_in(value)), ""
+        yield "history", anatomy.contents.roles_in(anatomy.contents.lists_in(value), value), ""
         return
     messages = anatomy.transcript.messages.of(value)
     roles = {message.role for message in messages if not _is_legacy(message.node)}

@@ -16,7 +16,7 @@ import libcst as cst
 
 from lint_rules.anatomy.cuts.fronts import has_another_in_front
 from lint_rules.anatomy.messages.classes import run_elsewhere
-from lint_rules.anatomy.messages.role_tests import role_tests
+from lint_rules.anatomy.messages.role_tests import parts_results, role_tests
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -272,7 +272,8 @@ class Mending:
                     return True
         return any(
             comp.for_in.ifs
-            and any(True for test in comp.for_in.ifs for _ in role_tests(list(walk(test))))
+            and any(True for each in comp.for_in.ifs for _ in role_tests(list(walk(each))))
+            and not any(parts_results(each.test, False) for each in comp.for_in.ifs)
             and self._is_list(comp.for_in.iter, own)
             for comp in function.nodes_of(cst.ListComp)
         )

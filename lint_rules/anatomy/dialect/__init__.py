@@ -54,7 +54,7 @@ def _around(module: Module, program: Program, importing: Importing | None) -> It
     sharing = dict.fromkeys(
         other
         for place, source in ((module.path, b"class "), *imported)
-        if importing is not None and b"class " in source
+        if importing is not None and (b"class " in source or b"import " in source)  # what it passes on, too
         for other in importing(place)
     )
     for place, source in imported | sharing:

@@ -149,6 +149,15 @@ class Contents:
         """Where this file stores results of tool calls in these lists themselves."""
         return [node for slot in slots for node, _ in self._stored.get(slot, ())]
 
+    def has_results_at(self, node: cst.CSTNode, lists: Iterable[Slot]) -> bool:
+        """Whether results may be in some lists where a function comes to a node: not if they get there behind it, in
+        lists of this run."""
+        function = self.module.scope_of[node].function
+        filled = [slot for slot in lists if slot in self._stored]
+        if any(slot[:2] != ("var", function) or is_parameter(slot) for slot in filled):
+            return True
+        return not filled or self.anatomy.leads(function, self.results_put_into(filled), [node])
+
     def beside(self, slots: Iterable[Slot]) -> bool:
         """Whether calls, or ids of what they were answered by, stand beside the content of messages of a list.
 
@@ -173,10 +182,14 @@ class Contents:
                     found[stored.slot].append(stored)
         return found
 
-    def roles_in(self, slots: Iterable[Slot]) -> frozenset[Role]:
-        """Whether this file, or what it runs, puts results of tools into a list, or a system message at its front."""
+    def roles_in(self, slots: Iterable[Slot], at: cst.CSTNode | None = None) -> frozenset[Role]:
+        """Whether this file, or what it runs, puts results of tools into a list, or a system message at its front.
+
+        With `at`: by the time a function comes there.
+        """
         within = [*self._flowing(slots)]
-        tools = any(slot in self._stored for slot in within) or any(self._from_elsewhere(within))
+        stored = any(slot in self._stored for slot in within) and (at is None or self.has_results_at(at, within))
+        tools = stored or any(self._from_elsewhere(within))
         told: set[Role] = {"tool"} if tools else set()
         return frozenset(told | ({"system"} if self._system_in(within) is not None else set()))
 

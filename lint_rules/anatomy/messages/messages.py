@@ -33,6 +33,7 @@ ROLES: dict[str, Role] = {
     "model": "assistant", "ai": "assistant", "tool": "tool", "function": "tool",
 }  # fmt: skip
 _ANSWERED = ("tool_call_id", "tool_use_id", "toolUseId", "call_id")
+_ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _OF_REPLIES = frozenset({Kind.CALL, Kind.CALLS, Kind.REPLY, Kind.MESSAGE})
 _ORIGIN = "origin"
 """The keyword under which constructors called `from_tool` take the call."""
@@ -217,6 +218,7 @@ class Messages:
             copied
             or _told(node)
             or self._in_another_form(node, arguments, depth)
+            or self._made_for_call(node)
             or self._known(node)
             or self._answers_elsewhere(node)
         )
@@ -228,11 +230,21 @@ class Messages:
             return []
         return [replace(message, node=node) for message in self.of(base, arguments, depth + 1)]
 
+    def _made_for_call(self, node: cst.Call) -> list[Message]:
+        """The answer that a function makes with the id of a call: a message that has not the arguments of that."""
+        read = [pair for arg in node.args if (pair := ex.member(arg.value)) and Kind.CALL in self.facts.kinds(pair[0])]
+        if Kind.MESSAGE not in self.facts.kinds(node) or not any(name in words.IDS for _, name in read):
+            return []
+        given = any(_ARGUMENTS & self.facts.kinds(arg.value).keys() for arg in node.args)
+        ids = tuple(arg.value for arg in node.args if (ex.member(arg.value) or ("", ""))[1] in words.IDS)
+        return [] if given else [Message(node, "tool", None, ids)]
+
     def made_elsewhere(self, call: cst.Call) -> bool:
         """Whether a function of another file answers calls that it gets, one by one or together, or parts of one."""
         parts = (part for arg in call.args for part in (arg.value, *(ex.member(arg.value) or ())[:1]))
         given = any(not _OF_REPLIES.isdisjoint(self.facts.kinds(part)) for part in parts)
-        return given and bool(self._answers_elsewhere(call) or self._answers_elsewhere(call, listed=True))
+        made = given and (self._answers_elsewhere(call) or self._answers_elsewhere(call, listed=True))
+        return bool(made) or bool(self._made_for_call(call))
 
     def _answers_elsewhere(self, call: cst.Call, *, listed: bool = False) -> list[Message]:
         """The results that a function of another file makes of calls: `run_tool(call)`, `run_all(calls)`."""
@@ -371,8 +383,9 @@ class Messages:
         if Kind.REPLY in kinds:
             return [Message(node, "assistant", node)]
         if Kind.MESSAGE in kinds:
-            shown = self.facts.evidence(node, Kind.MESSAGE)
+            shown, pair = self.facts.evidence(node, Kind.MESSAGE), ex.member(node)
             read = any("`tool_calls`" in step.reason for fact in shown for step in fact.chain())
+            read = read or (pair is not None and Kind.REPLY in self.facts.kinds(pair[0]))
             return [Message(node, "assistant" if read else None, node if read else None)]
         return []
 

@@ -9,6 +9,8 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.truth import evaluate
+from lint_rules.syntax.walk import walk
 
 _ROLE_KEYS = frozenset({"role", "type", "message_type", "kind", "author", "sender", "from"})
 _CALL_KEYS = frozenset(
@@ -144,6 +146,23 @@ def given_a_call(test: cst.BaseExpression) -> bool | None:
     """The same for a message that makes calls."""
     roles = told_roles(test)
     return None if roles is None else roles.isdisjoint(_CALLERS) == excludes_roles(test)
+
+
+def parts_results(test: cst.BaseExpression, holds: bool) -> bool:
+    """Whether results may come where a test gives this, calls cannot, and nothing else decides about a single result.
+
+    Its ids do, and so does what a function tells of the message.
+    """
+    parts = [part for part in walk(test) if isinstance(part, cst.BaseExpression)]
+    read = [pair for part in parts if (pair := ex.member(part)) is not None]
+    asking = (part.args for part in parts if isinstance(part, cst.Call) and ex.called_name(part) != "isinstance")
+    handed = {ex.dotted(arg.value) for args in asking for arg in args}
+    return (
+        evaluate(test, given_a_call) is (not holds)
+        and evaluate(test, given_a_result) is not (not holds)
+        and any({given_a_result(part), given_a_call(part)} == {True, False} for part in parts)
+        and not any(name in _CALL_KEYS or ex.dotted(base) in handed for base, name in read)
+    )
 
 
 def excludes_roles(test: cst.BaseExpression) -> bool:

@@ -74,6 +74,12 @@ class Read:
     by: frozenset[Scope] = frozenset()
     stored: bool = False
 
+    @property
+    def gives_text(self) -> bool:
+        """Whether callers get nothing but the text that is read here."""
+        read = ex.member(self.text) if self.text is not None else None
+        return read is not None and {way[-1:] for way, _ in self.returned} == {(read[1],)}
+
 
 def replies(anatomy: Anatomy) -> Iterator[tuple[Offer, Read]]:
     """All that offer tools, with what is read of the replies; then the calls of functions that give these back."""

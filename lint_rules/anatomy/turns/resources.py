@@ -40,6 +40,8 @@ _OF_FORM = frozenset({"encoding", "errors", "newline", "mode"})
 """Keywords of `open` that tell of no place."""
 _OPENS = frozenset({"open", "read_text", "write_text", "read_bytes", "write_bytes"})
 """What opens a file: the function, and the methods of a path. Source: standard library."""
+_LOOKS_AT = frozenset({"startswith", "endswith", "removeprefix", "removesuffix"})
+"""What asks a text for a part of it. Source: methods of `str`."""
 _OF_MESSAGES = frozenset({"role", "type", "parts"})
 """Keys of messages, and of their parts."""
 _TEXTS = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)
@@ -238,6 +240,8 @@ def _touched(anatomy: Anatomy, here: Scope) -> Iterator[Touched]:
             logs.update(walk(call))
         else:
             yield _handed(anatomy, call)
+        if _reads_member(anatomy, call):  # nor does what stands in for a part that is not there
+            logs.update(node for arg in call.args for node in walk(arg.value))
     texts = (text for node in here.nodes_of(cst.FormattedString) if node not in logs for text in _texts(node))
     ends = (node.right for node in here.nodes_of(cst.BinaryOperation) if isinstance(node.operator, cst.Divide))
     names = (ex.text(right) or "" for right in ends)  # `folder / "talk.json"`
@@ -340,7 +344,8 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     deletes = any(ex.called_name(one) == "delete" for one in inner)
     names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
     forms: set[cst.CSTNode] = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
-    forms |= {node for one in inner if _asks_environment(anatomy, one) for arg in one.args for node in walk(arg.value)}
+    asking = (one for one in inner if _asks_environment(anatomy, one) or ex.called_name(one) in _LOOKS_AT)
+    forms |= {node for one in asking for arg in one.args for node in walk(arg.value)}
     for value in ex.handed(call):
         for node in _beside_messages(value):
             outer = anatomy.module.parent.get(node)

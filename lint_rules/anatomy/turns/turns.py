@@ -212,10 +212,19 @@ class Turns:
     @once(circular=True)
     def fails_out(self, function: Scope) -> bool:
         """Whether the error of a request that a function of this file makes may leave it."""
-        requests, graph = self.requests(function), self.anatomy.flow(function)
+        requests = self.requests(function)
+        return not requests or self._fails_out(function, requests)
+
+    def fails_behind(self, function: Scope, node: cst.CSTNode) -> bool:
+        """Whether the error of a request that comes behind a node of a function may leave it."""
+        asks = [ask for ask in self.requests(function) if self.anatomy.leads(function, [node], [ask])]
+        return self._fails_out(function, asks)
+
+    def _fails_out(self, function: Scope, requests: list[cst.Call]) -> bool:
+        graph = self.anatomy.flow(function)
         places = self.anatomy.points(function, [ask for ask in requests if self.escapes(ask)])
         failed = [target for point in places for target, kind in point.successors if kind in {"exception", "raise"}]
-        return not requests or graph.raises in failed or graph.reaches(failed, graph.raises, exceptions=False)
+        return graph.raises in failed or graph.reaches(failed, graph.raises, exceptions=False)
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""

@@ -139,22 +139,15 @@ class Facts(Flows):
 
     def _learn_meanings(self) -> None:
         """What the classes of the project tell of names and attributes, also where others define them."""
-        for node in [name for name in self.module.nodes_of(cst.Name) if type(name.value) is Word]:
-            kind = _MEANINGS.get(meaning(node.value).removeprefix("gives "))
+        for node in self.module.nodes_of(cst.Name, cst.Attribute):
+            name = node.attr if isinstance(node, cst.Attribute) else node
+            said = meaning(name.value) if isinstance(name, cst.Name) and type(name.value) is Word else ""
+            kind = _MEANINGS.get(said.removeprefix("gives "))
             if kind is not None:
-                value = self._named_by(node)
+                outer = self.module.parent[node]
+                value = outer if said.startswith("gives ") and type(outer) is cst.Call else node
                 evidence = Evidence(f"is a {kind.value}, by what its class is used for", node, used=True)
-                self.learn(self.slots.of(value), kind, evidence)
-
-    def _named_by(self, node: cst.Name) -> cst.BaseExpression:
-        """The expression that a name names: itself, the attribute, or what the function gives."""
-        value: cst.CSTNode = node
-        parent = self.module.parent[node]
-        if type(parent) is cst.Attribute and parent.attr is node:
-            value, parent = parent, self.module.parent[parent]
-        if meaning(node.value).startswith("gives ") and type(parent) is cst.Call:
-            value = parent
-        return cast(cst.BaseExpression, value)
+                self.learn(self.slots.of(cast(cst.BaseExpression, value)), kind, evidence)
 
     def _learn_instances(self) -> None:
         """Which slots hold objects of this file's classes: by annotation, by construction, by `self.x = param`."""

@@ -114,7 +114,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     read = list(replies(anatomy))
     found: dict[cst.Call, list[Draft | None]] = {}
     for offer, what in read:
-        if not what.returned:
+        if not what.returned or what.gives_text:
             found.setdefault(offer.request, []).append(_ignored(anatomy, offer, what, read))
     for request, drafts in found.items():
         told = [draft for draft in drafts if draft is not None]

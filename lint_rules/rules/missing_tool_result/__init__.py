@@ -96,26 +96,23 @@ them, up to the callers that have stored all. An object that a parameter gets ke
 does a list that a helper gives out; what is called behind the answers looks at calls that have them. A loop over what a
 run of the project tells is one more: where the messages that the run begins with get its calls, no results get there,
 and the run makes some and keeps them to itself. Reported are also a request in the loop behind the first result, a loop
-over a part of the stored calls, outputs of an assistants run that are submitted one by one, and results that are never
-sent when the rounds run out; in a conversation that somebody else keeps (a chat of an SDK, responses that go on from an
-id that an object keeps) a request that brings results and may fail, where what the user says next goes to the same
-conversation; and a repair of a LangChain history that answers open `tool_calls`, but no `invalid_tool_calls`, which are
-sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name the call; and a test of why a reply
-has ended (`stop_reason`, `finish_reason`) that passes over the calls of one whose tokens ran out within a call, where
-they are limited, or somebody asks for that; and ways on which results wait in a list of their own that is never stored.
-Silent are calls that are put aside or handed to a function that may answer them (one of this file that neither answers
-nor hands them on is none, nor is any that gets no history with them, where answers are made of the calls further on:
-who runs, shows or checks them first leaves them open until then), results that are made as messages and only read,
-objects that whoever runs them makes for each run, answers made up afterwards (also in `finally`), histories that are
-cut back (not where only a question is), rows that are rolled back or deleted, a list of the turn that an error leaves
-behind, as it is made anew for the next one and put into the history only when the turn is over, histories that go
-through a function which looks for the ids of calls among others (whatever it is called; one that cannot be read may
-mend the list, if its result takes the list's place; not one that only leaves out results without a call, or drops what
-stands at the front, nor one that is run on a way out of the turn, for the others), tools that end the conversation (one
-that ends what was asked for does so where each question begins a history of its own, also one that is looked for
-before), and errors of parsing arguments that end the turn, which AGL501 reports. Known are the results of OpenAI (chat
-completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold
-one.
+over a part of the stored calls and results that are never sent when the rounds run out; in a conversation that somebody
+else keeps (a chat of an SDK, responses that go on from an id that an object keeps) a request that brings results and
+may fail, where what the user says next goes to the same conversation; and a test of why a reply has ended
+(`stop_reason`, `finish_reason`) that passes over the calls of one whose tokens ran out within a call, where they are
+limited, or somebody asks for that; and ways on which results wait in a list of their own that is never stored. Silent
+are calls that are put aside or handed to a function that may answer them (one of this file that neither answers nor
+hands them on is none, nor is any that gets no history with them, where answers are made of the calls further on: who
+runs, shows or checks them first leaves them open until then), results that are made as messages and only read, objects
+that whoever runs them makes for each run, answers made up afterwards (also in `finally`), histories that are cut back
+(not where only a question is), rows that are rolled back or deleted, a list of the turn that an error leaves behind, as
+it is made anew for the next one and put into the history only when the turn is over, histories that go through a
+function which looks for the ids of calls among others (whatever it is called; one that cannot be read may mend the
+list, if its result takes the list's place; not one that only leaves out results without a call, or drops what stands at
+the front, nor one that is run on a way out of the turn, for the others), tools that end the conversation (one that ends
+what was asked for does so where each question begins a history of its own, also one that is looked for before), and
+errors of parsing arguments that end the turn, which AGL501 reports. Known are the results of OpenAI (chat completions,
+responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent, unless an answer follows.
@@ -154,14 +151,11 @@ from lint_rules.rules.missing_tool_result.open_calls import (
     asked_too_early,
     chosen,
     left_out,
-    one_output_each,
     unkept_results,
     unsent,
 )
 from lint_rules.rules.missing_tool_result.sessions import Sessions
 from lint_rules.rules.missing_tool_result.told_in_words import told_in_words
-from lint_rules.rules.missing_tool_result.unlinked_answers import unlinked_answers
-from lint_rules.rules.missing_tool_result.unparsed_calls import unparsed_left_open
 from lint_rules.rules.missing_tool_result.ways_out import WaysOut
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -172,8 +166,6 @@ _CUT = "ask for the calls of the reply, not why it has ended, or take the reply 
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    yield from _unparsed(anatomy)
-    yield from _unlinked(anatomy)
     yield from map(_unkept, unkept_results(anatomy))
     elsewhere = (stored for function in anatomy.module.functions for stored in anatomy.kept_elsewhere.of(function))
     kept: set[cst.CSTNode] = {stored.node for stored in elsewhere if _answers_there(anatomy, stored)}
@@ -296,9 +288,6 @@ def _open(anatomy: Anatomy, ways: WaysOut, taken: Taken) -> Iterator[Draft]:
         for request in asked_too_early(anatomy, taken, ways.ends):
             message = f"the model is asked while the calls behind `{name}` have no tool result: the request is refused"
             yield Draft(request, message, "answer all calls of the reply, then ask, behind the loop", notes)
-        for request in one_output_each(taken):
-            message = f"only the output of `{name}` is submitted: the run wants those of all its calls at once"
-            yield Draft(request, message, "collect the outputs, and submit them together behind the loop", notes)
     part = left_out(anatomy, taken, ways.ends)
     if part is not None:
         message = f"the calls that `{ex.source(part, 40)}` leaves out are stored, and get no tool result"
@@ -316,28 +305,9 @@ def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
         notes: list[Note | Related] = [taker.elsewhere or Note(taker.node, taker.says)]
         if fault.cause is not fault.node:
             notes.append(Note(fault.cause, "this may fail"))
+        if fault.again is not None:
+            notes.append(Note(fault.again, "the error is raised again here"))
         yield Draft(fault.node, message, cure, tuple(notes))
-
-
-def _unparsed(anatomy: Anatomy) -> Iterator[Draft]:
-    """A repair of LangChain histories that answers only calls whose arguments could be parsed."""
-    for calls, answer in unparsed_left_open(anatomy):
-        message = (
-            f"open calls are answered here, but only those in `{ex.source(calls, 40)}`: calls whose arguments are no"
-            " JSON are in `invalid_tool_calls`, and are sent without a result"
-        )
-        note = Note(answer, "the answer that the others get")
-        yield Draft(calls, message, "answer the calls in `invalid_tool_calls` as well", (note,))
-
-
-def _unlinked(anatomy: Anatomy) -> Iterator[Draft]:
-    """An answer of Pydantic AI that does not say which call it answers."""
-    for part in unlinked_answers(anatomy):
-        message = (
-            "this answer does not say which call it is for: Pydantic AI sends it as the user's words,"
-            " and the call gets no result"
-        )
-        yield Draft(part, message, "pass `tool_name` and `tool_call_id` of the call")
 
 
 def _unkept(found: Unkept) -> Draft:

@@ -44,7 +44,9 @@ class Escapes:
         order = self._region.module.order
         for point in sorted(self._region.waiting & self._region.hopeful, key=lambda p: order[p.statement]):  # type: ignore[index]
             for target, kind in self._region.edges(point):
-                if target in self._region.hopeful or (kind == "exception" and target not in self._region.inside):
+                if target in self._region.hopeful | self._region.settling:
+                    continue
+                if kind == "exception" and target not in self._region.inside:
                     continue  # who takes an error that leaves the region stands outside
                 escape = self._escape(point, target, kind)
                 if escape is not None and escape.node not in seen:
@@ -152,7 +154,7 @@ class Escapes:
                     continue
                 if target not in self._region.inside:
                     return target
-                if target not in seen:
+                if target not in seen and target not in self._region.settling:
                     seen.add(target)
                     queue.append(target)
         return None

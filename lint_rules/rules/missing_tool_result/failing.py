@@ -21,12 +21,12 @@ from lint_rules.anatomy.program.handlers import gathered, kept_by_gather
 from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import SERVER_CALL, SERVER_LIBRARIES
+from lint_rules.anatomy.vocabulary import EXECUTOR_MAPS, SERVER_CALL, SERVER_LIBRARIES
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
 from lint_rules.syntax.library import raised
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
@@ -55,7 +55,8 @@ class Fault:
 
     `names` are the classes by which a handler takes it; `parsing`: it is about the form of the arguments; `tool`: the
     tool that the model named is not there, or fails itself; `stops`: a person, or another task, stops the turn there.
-    It is `left` where it is a `yield`: who reads the turn may not come back. `anyway`: it hangs on no call.
+    It is `left` where it is a `yield`: who reads the turn may not come back. `anyway`: it hangs on no call. A handler
+    has raised it `again`.
     """
 
     node: cst.CSTNode
@@ -66,6 +67,7 @@ class Fault:
     stops: bool = False
     left: bool = False
     anyway: bool = False
+    again: cst.CSTNode | None = None
 
     @property
     def kind(self) -> tuple[frozenset[str], bool, bool, bool]:
@@ -84,19 +86,20 @@ class Fault:
         """The same, with the error as it is there."""
         if self.stops and point.statement is not None:
             return self._lands_stopped(module, graph, point.statement, settled), self
-        queue = deque((target, self.names) for target, kind in point.successors if kind in {"exception", "raise"})
+        queue = deque((target, self) for target, kind in point.successors if kind in {"exception", "raise"})
         seen = {target for target, _ in queue}
         while queue:
-            target, names = queue.popleft()
+            target, fault = queue.popleft()
             if target is graph.raises:
-                return target, replace(self, names=names)
-            if _takes(target.statement, names):
+                return target, fault
+            if _takes(target.statement, fault.names):
                 again = [] if any(map(settled, _inside(graph, target))) else _raised_again(graph, target)
                 if not again:
-                    return target, replace(self, names=names)
+                    return target, fault
                 for point in again:
                     following = [t for t, kind in point.successors if kind in {"exception", "raise"}]
-                    queue.extend((t, _raised_as(point, names)) for t in following if t not in seen)
+                    anew = replace(fault, names=_raised_as(point, fault.names), again=point.statement)
+                    queue.extend((t, anew) for t in following if t not in seen)
                     seen.update(following)
                 continue
             if isinstance(target.statement, cst.ExceptHandler):
@@ -105,7 +108,7 @@ class Fault:
                 return None, self
             following = [t for t, _ in target.successors if t not in seen]
             seen.update(following)
-            queue.extend((t, names) for t in following)
+            queue.extend((t, fault) for t in following)
         return None, self
 
     def ends_at(self, taken: frozenset[str], function: Scope) -> bool:
@@ -268,7 +271,7 @@ class Failing:
 
     def _of_callee(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         """What leaves a function that gets the call, or a part of it; of another file, it is told where that is run."""
-        callee, there = self._facts.slots.callee(call), self
+        callee, there = self._facts.slots.callee(call) or self._mapped(call), self
         handed = any(hand.is_given(arg.value) for arg in call.args)
         found = run_elsewhere(self._anatomy, call) if callee is None and handed else None
         if found is not None:
@@ -276,13 +279,27 @@ class Failing:
         read = callee is not None and bool(callee.nodes_of(cst.Yield))
         if callee is None or (callee.is_async and not read and not self._is_awaited(call, function)):
             return
-        for slot, value in there._facts.slots.bindings(call, callee):
+        for slot, value in there._bound(call, callee):
             told = self._facts.is_kind(value, Kind.ARGUMENTS)
             inside = there._raised_by(callee, slot, told) if hand.is_given(value) else None
             if inside is not None and not (inside.left and not function.nodes_of(cst.Yield)):
                 cause = inside.cause if there is self else call
                 yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops, inside.left)
                 return
+
+    def _mapped(self, call: cst.Call) -> Scope | None:
+        """The function of this file that is run for each of several: `pool.starmap(run, jobs)`."""
+        named = call.args[0].value if call.args and ex.called_name(call) in EXECUTOR_MAPS else None
+        return self._facts.slots.function(named) if named is not None else None
+
+    def _bound(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
+        """What a function gets; one that is run for each of several gets its call of these."""
+        slots = self._facts.slots
+        if self._mapped(call) is not callee:
+            yield from slots.bindings(call, callee)
+            return
+        for slot in (slots.parameter(callee, param.name.value) for param in parameters(callee)):
+            yield from ((slot, arg.value) for arg in call.args[1:] if Kind.CALL in self._facts.of(slot))
 
     def _unfit(self, hand: InHand, call: cst.Call) -> frozenset[str]:
         """What a function of the library raises where what the model wrote is no number, no file, no address."""

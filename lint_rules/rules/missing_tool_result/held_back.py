@@ -53,7 +53,7 @@ def held_back(answers: Answers, ends: Afterwards) -> Iterator[Held]:
         moved = _moved(ends, slot, ends.histories - filled.keys())
         if moved:
             told = ToldByReply(ends.anatomy, ends.function)
-            yield Held(points, slot, _region(answers, ends, points, moved, told, slot[2]), told)
+            yield Held(points, slot, _region(answers, ends, points, moved, told, slot), told)
 
 
 def _filled(ends: Afterwards, point: Point) -> Iterator[Slot]:
@@ -121,11 +121,11 @@ def _region(
     made: list[Point],
     moved: set[Point],
     told: ToldByReply,
-    name: str,
+    waiting: Slot,
 ) -> Region:
-    """What is behind the points that put something into the list `name`, which then is not empty."""
+    """What is behind the points that put something into a list, which then is not empty, until it is made anew."""
     around = {outer for point in made for outer in ends.anatomy.module.ancestors(point.statement or ends.function.node)}
-    flags = {name: True} | _settled(ends, made)
+    flags = {waiting[2]: True} | _settled(ends, made)
 
     def outcome(node: cst.CSTNode) -> bool | None:
         if isinstance(node, cst.For) and node in around:
@@ -133,6 +133,9 @@ def _region(
         given = ends.flagged(node, flags)
         return told.outcome(node) if given is None else given
 
-    points = [p for p in ends.graph.points if p.statement is not None and not ends.asks(p)]
+    anew = {*ends.anatomy.points(ends.function, ends.anatomy.facts.assigned(waiting))} - moved
+    points = [p for p in ends.graph.points if p.statement is not None and not ends.asks(p) and p not in anew]
     behind = [target for point in made for target, kind in point.successors if kind != "exception"]
-    return Region(answers, ends.graph, points, behind, outcome, ends.takes_back, frozenset(moved))
+    region = Region(answers, ends.graph, points, behind, outcome, ends.takes_back, frozenset(moved))
+    region.hopeful = region.leading_to(region.answering)  # who may take the history back later has lost the answers
+    return region

@@ -220,17 +220,6 @@ def _others_answered(taken: Taken) -> bool:
     return any(taken.region.answers.at(p) for p in graph.points if p.statement is not None and p not in inside)
 
 
-def one_output_each(taken: Taken) -> Iterator[cst.Call]:
-    """Requests that submit the output of one call of an assistants run, in a loop over them."""
-    for point in taken.region.points:
-        for node in (n for part in point.expressions() for n in walk_scope(part)):
-            if type(node) is cst.Call and ex.called_name(node).startswith("submit_tool_outputs"):
-                outputs = ex.argument(node, "tool_outputs")
-                if isinstance(outputs, cst.List) and len(outputs.elements) == 1:
-                    if not isinstance(outputs.elements[0], cst.StarredElement) and taken.hand.mentions(outputs):
-                        yield node
-
-
 def unsent(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.CSTNode]]:
     """Rounds that may end with results in hand, though the next turn goes on from the reply that waits for them.
 

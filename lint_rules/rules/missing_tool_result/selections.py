@@ -6,6 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
@@ -30,7 +31,7 @@ def left_behind(anatomy: Anatomy, callee: Scope) -> dict[Slot, cst.CSTNode]:
         slot, element = slots.of(loop.iter), loop.target
         if slot in given and slot is not None and isinstance(element, cst.Name):
             puts = [n for n in walk(loop.body) if _puts(anatomy, n, kept, element.value)]
-            if puts and _passes_by(anatomy, callee, loop, puts):
+            if puts and (any(map(_shares_place, puts)) or _passes_by(anatomy, callee, loop, puts)):
                 found[slot] = loop
     return found
 
@@ -55,6 +56,16 @@ def _puts(anatomy: Anatomy, node: cst.CSTNode, kept: Slot | None, element: str) 
         return False
     base = ex.receiver(node)
     return base is not None and slots.of(base) == kept and any(ex.dotted(arg.value) == element for arg in node.args)
+
+
+def _shares_place(put: cst.CSTNode) -> bool:
+    """`kept.setdefault(key, call)`, `kept[key] = call`: calls with one key have one place, but for their ids."""
+    if isinstance(put, cst.Call):
+        key = put.args[0].value if ex.called_name(put) == "setdefault" else None
+    else:
+        key = ex.index(put.targets[0].target) if isinstance(put, cst.Assign) else None
+    pair = ex.member(key) if key is not None else None
+    return key is not None and (pair is None or pair[1] not in IDS)
 
 
 def _passes_by(anatomy: Anatomy, callee: Scope, loop: cst.For, puts: list[cst.CSTNode]) -> bool:

@@ -43,6 +43,7 @@ from lint_rules.rules.missing_tool_result.taken import (
 from lint_rules.rules.missing_tool_result.takers import Taker, takers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import truth
@@ -113,9 +114,12 @@ class WaysOut:
     def kept_back(self) -> Iterator[tuple[Held, WayOut]]:
         """Ways on which answers are left behind in a list of their own."""
         for held in self.held:
-            stored = self.ends.is_stored_before(held.made)
             for escape in Escapes(held.region).all():
-                how = self.ends.go_on(escape.exit, flags=escape.flags, stored=stored)
+                here = self.ends.graph.enclosing(escape.node, self.anatomy.module.parent)
+                known = escape.test is not None and mentions({held.waiting[2]}, escape.test)  # or it asks for calls
+                stored = self.ends.is_stored_before(here if known else held.made)
+                hows = (self.ends.go_on(point, flags=escape.flags, stored=stored) for point in here)
+                how = next(filter(None, hows), None)
                 if how is not None and escape.handler is None:
                     yield held, WayOut(escape, how)
 
@@ -283,7 +287,15 @@ class WaysOut:
                     yield asked.node, WayOut(escape, how)
         handed = handed_calls(self.answers, self.function, self.ends) if self._is_run_for_stored else None
         for escape, names in self._unlooked(handed) if handed is not None else ():
+            if self._asks_what_is_given(escape.test):
+                continue  # what comes of the calls may be there if they are
             yield from ((store, WayOut(escape, how)) for store, how in self._given_to_callers(escape, names))
+
+    def _asks_what_is_given(self, test: cst.BaseExpression | None) -> bool:
+        """`if not results`: whether a test asks for something else than the reply that this function is handed."""
+        asked = ex.inner(test.expression) if isinstance(test, cst.UnaryOperation) else test
+        slot = self.anatomy.facts.slots.of_name(asked) if asked is not None else None
+        return slot is not None and is_parameter(slot) and not self.anatomy.facts.of(slot)
 
     def ignored(self) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
         """Replies of which a test has told that they have calls, with which nothing is done before the next request.

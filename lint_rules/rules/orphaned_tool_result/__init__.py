@@ -89,10 +89,12 @@ has put there (`new += 1`, `history[-new:]`). Nothing is mended by a test that c
 takes away calls only or writes other words into the messages, nor by one that has run before the results come, or
 behind which the list is always cut before it is sent.
 
-Two more ways tear them apart. A handler takes the last message off the history for a request that has failed
+Three more ways tear them apart. A handler takes the last message off the history for a request that has failed
 (`messages.pop()`): behind a tool round, here or in the function that the request stands in, that is a result, and its
-call stays. Silent are handlers that go back to a mark, or ask first whether it is the question. And a result is stored
-under an id that is put together of a call's and a text (`f"{call.id}_note"`), and that no call has in this file.
+call stays. Silent are handlers that go back to a mark, or ask first whether it is the question. Results are taken out
+for what they are (`[m for m in h if m["role"] != "tool"]`, `h.pop(i)` of such positions), where what is left is
+stored, sent or returned, and nobody looks at calls or ids there. And a result is stored under an id that is put
+together of a call's and a text (`f"{call.id}_note"`), and that no call has in this file.
 
 ## Known problems
 Files that import the one that cuts, up to three imports away, are known where a folder is checked.
@@ -122,6 +124,7 @@ from lint_rules.anatomy.values.slots import describe, is_parameter
 from lint_rules.obligations.taken_back import taken_back
 from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.rules.orphaned_tool_result.made_up_ids import made_up_ids
+from lint_rules.rules.orphaned_tool_result.taken_out import taken_out
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -151,6 +154,13 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for made in made_up_ids(anatomy):
         message = f"no call has the id `{ex.source(made, 60)}`: the API refuses a history with a result for it"
         yield Draft(made, message, "put what is to be said into the result of the call, or into a user's message")
+    for node, base, holds in taken_out(anatomy):
+        message = (
+            f"results of tools are taken out of `{ex.source(base, 40)}`, and the messages with their calls stay: the"
+            " API refuses a call without its result"
+        )
+        cure = "put a short text in the place of the result, or take its call out, too"
+        yield Draft(node, message, cure, beside(node, [shown(holds)]))
     for taken in taken_back(anatomy):
         name = describe(taken.slot)
         message = (

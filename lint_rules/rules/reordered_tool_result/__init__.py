@@ -54,8 +54,6 @@ LangChain are known. Messages and results of helper functions of the file count 
 result first, in a loop over calls, stores the next result behind the message. Results that wait in a list are followed
 to where that is added to the history: past a request, and another reply; in a loop over what a run of the project
 tells, in the order in which the run tells it.
-What a LangChain hook returns for `after_model` is stored before the tools run; a message of its own is reported, unless
-the hook looks at the `tool_calls` of the reply.
 
 ## Known problems
 The Responses API and Ollama do not mind the order: where the
@@ -81,14 +79,12 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note
-from lint_rules.rules.reordered_tool_result.model_hooks import stored_behind_calls
 from lint_rules.rules.reordered_tool_result.order import Intruder, Late, Order
 
 _HELP = "store the results of the round first, right behind the message with the calls, then this message"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    yield from _behind_calls(anatomy)
     answers = Answers(anatomy.facts, anatomy.calls)
     if not answers.made:
         return
@@ -101,17 +97,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
                 if found.stored.node not in seen and not anatomy.mending.reaches({found.stored.slot}):
                     seen.add(found.stored.node)
                     yield _draft(found)
-
-
-def _behind_calls(anatomy: Anatomy) -> Iterator[Draft]:
-    hooks = dict(stored_behind_calls(anatomy))  # the async hook often shares its body
-    for other, hook in hooks.items():
-        message = (
-            f"`{hook.name}` runs before the tools do: this message is stored between the tool calls of a reply and"
-            " their results, and the API refuses the history"
-        )
-        cure = "add it in `before_model`, where the results are stored, or only to a reply without `tool_calls`"
-        yield Draft(other, message, cure, (Note(hook.node, "the hook that runs after the model"),))
 
 
 def _late(found: Late) -> Draft:

@@ -149,14 +149,14 @@ class Order:
             if not goals:
                 continue
             sent = self._sent(asked.slot) | self._heads(asked.node)
-            reached = region.reached(region.starts, goals | sent)
+            reached = region.reached(region.starts, goals | sent, answered=True)
             between = {
                 number for p in reached for number, other in self._others_at.get(p, ()) if other.slot == asked.slot
             }
             for other in (self.others[number] for number in sorted(between)):
                 here = self._points(other)
                 onward = [t for p in here for t, kind in region.edges(p) if kind != "exception" and t in region.inside]
-                if goals & region.reached(onward, sent | self._own_headers(other)):
+                if goals & region.reached(onward, sent | self._own_headers(other), answered=True):
                     yield Intruder(other, asked.node, between_results=False)
 
     def _between_results(self) -> Iterator[Intruder]:

@@ -89,7 +89,10 @@ _HELP = "collect the results of the round in a list, and store one message with 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for split in split_results(anatomy):
         message = f"each tool result becomes a message of its own: {_harm(split)}"
-        yield Draft(split.node, message, _HELP, (Note(split.loop, "once for each"),), fix=repair(anatomy, split))
+        notes = [Note(split.loop, "once for each")]
+        if not anatomy.module.inside(split.part, split.loop):
+            notes.append(Note(split.part, "the result is made here"))
+        yield Draft(split.node, message, _HELP, tuple(notes), fix=repair(anatomy, split))
 
 
 def _harm(split: SplitResult) -> str:

@@ -91,7 +91,7 @@ def _put_alone(anatomy: Anatomy, stored: Stored, content: cst.Name) -> cst.BaseE
 def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpression) -> bool:
     """Whether a name that is stored holds the message with this content here: branches of an adapter reuse names."""
     value = stored.write.value if stored.write is not None and stored.write.node is stored.node else None
-    if type(value) is not cst.Name:
+    if type(value) is not cst.Name or anatomy.module.scope_of[content].function is not stored.function:
         return True
     bound = anatomy.definitions(value)
     if any(d.value is not None and anatomy.module.inside(content, d.value) for d in bound):

@@ -48,8 +48,8 @@ whose rounds store results of tools in a list that it makes itself, or a run of 
 (LangChain, LangGraph, Pydantic AI, the Agents SDK), where a handler leads to the same question once more, by the same
 function, by another one that has such rounds, also one of the same name where what is asked first is only known by its
 base class, or by a decorator that tries again (`retry`, `backoff`). What goes on from messages that are still there,
-with one more of them, or in a thread that the library keeps, is right, and so is a turn whose requests never fail, as
-their errors are handled within the rounds.
+with one more of them, or in a thread that the library keeps, is right, and so is a turn whose requests never fail
+behind the results, as their errors are handled within the rounds.
 
 ## Known problems
 Whether a tool has effects is not known: reading twice does no harm.
@@ -263,7 +263,8 @@ def _run_anew(anatomy: Anatomy, function: Scope) -> cst.CSTNode | None:
         for stored in anatomy.transcript.stored(loop.function):
             own = stored.slot is not None and stored.slot[:2] == ("var", loop.function) and stored.slot[2] not in given
             if stored.answers and own and anatomy.module.inside(stored.node, loop.node):
-                return stored.node
+                if anatomy.turns.fails_behind(loop.function, stored.node):
+                    return stored.node
     runs = (call for here in inside for call in here.nodes_of(cst.Call) if _runs_anew(anatomy, call))
     return next(runs, None)
 
