@@ -42,14 +42,15 @@ followed through the function: names bound to it or to its elements, loops, slic
 store into content, role, calls or parts of a message; messages that are removed or put in before the rest; and a fixed
 instruction that is appended where the function asks the model once. Messages that are removed or put in count where the
 function asks, streams, or gives a request with the very list in it. Functions that return nothing and ask nobody are
-there to edit. Silent is: a list that is cut back to the length that was taken of it before; a name like `add_...`,
-`trim_...`, `set_...`, `apply_...`; a docstring that says "in place", "modifies", "appends to"; a function that returns
-or yields the very list or message it got (a message only where no caller is seen to pass one that others hold); a
-message that every caller passes along with a reply, or with a piece of its stream: it is put together from them; a
-private function or method without a caller in sight; callers that all pass something made for the call, and do not use
-it again, or put the result in its place, also in files that import this one. An agent loop that appends replies and
-results to the list it got is silent, too, and may take a question back: that is how conversations are kept; and so is a
-record that is known as a message by its calls alone, and gets more of these.
+there to edit. Silent is: a list that is emptied, which nobody does but for who holds it, or cut back to the length that
+was taken of it before; a name like `add_...`, `trim_...`, `set_...`, `apply_...`; a docstring that says "in place",
+"modifies", "appends to"; a function that returns or yields the very list or message it got (a message only where no
+caller is seen to pass one that others hold); a message that every caller passes along with a reply, or with a piece of
+its stream: it is put together from them; a private function or method without a caller in sight; callers that all pass
+something made for the call, and do not use it again, or put the result in its place, also in files that import this
+one. An agent loop that appends replies and results to the list it got is silent, too, and may take a question back:
+that is how conversations are kept; and so is a record that is known as a message by its calls alone, and gets more of
+these.
 
 The objects of a class are messages when a method without arguments makes one of them. Of such a class, members that are
 only read (`@property`, `__str__`, `__repr__`, `__rich__`) are reported when they store under a key of an element that
@@ -96,7 +97,8 @@ _SENT = frozenset(
     {"content", "role", "tool_calls", "function_call", "tool_call_id", "parts", "images", "cache_control", "name"}
 )
 _ORDERS = frozenset({"reverse", "sort"})
-_CUTS = frozenset({"pop", "remove", "clear", "insert", "popleft", *_ORDERS})
+_CUTS = frozenset({"pop", "remove", "insert", "popleft", *_ORDERS})
+"""Not `clear`: who empties a list that others hold does it for them, for itself a new one does."""
 _ADDS = frozenset({"append", "extend"})
 _EDITS = frozenset({"pop", "update", "setdefault", "append", "extend", "insert", "remove", "clear"})
 
