@@ -20,8 +20,9 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
-_KEYWORDS = ("tools", "functions", "toolConfig")
-_BRINGING = frozenset({*_KEYWORDS, "cached_content"})
+KEYWORDS = ("tools", "functions", "toolConfig")
+"""Under which a request offers tools."""
+_BRINGING = frozenset({*KEYWORDS, "cached_content"})
 """What options may have that brings tools."""
 _BODIES = frozenset({"json", "data", "body", "extra_body", "config"})
 _OF_MODEL = frozenset({"generate_content", "generate_content_async", "generate_content_stream"})
@@ -117,10 +118,10 @@ def is_answered_elsewhere(anatomy: Anatomy, offer: Offer) -> bool:
     if slot is None or not any(Kind.CALL in kinds or Kind.CALLS in kinds for kinds in facts.all_known().values()):
         return False
     here = module.scope_of[offer.request].function
-    given = [ex.argument(call, key) for call in module.nodes_of(cst.Call) for key in _KEYWORDS]
-    given += [ex.dict_items(node).get(key) for node in module.nodes_of(cst.Dict) for key in _KEYWORDS]
+    given = [ex.argument(call, key) for call in module.nodes_of(cst.Call) for key in KEYWORDS]
+    given += [ex.dict_items(node).get(key) for node in module.nodes_of(cst.Dict) for key in KEYWORDS]
     members = ((node.value, ex.member(node.targets[0].target)) for node in module.nodes_of(cst.Assign))
-    given += [value for value, pair in members if pair is not None and pair[1] in _KEYWORDS]
+    given += [value for value, pair in members if pair is not None and pair[1] in KEYWORDS]
     return any(
         value is not None and facts.slots.of(value) == slot and module.scope_of[value].function is not here
         for value in given
@@ -154,7 +155,7 @@ def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
     if _tools_of(anatomy, request) is not None or _has_calls(anatomy, request):
         return True
     put = {key for body in _bodies(anatomy, request) for key in anatomy.facts.members(body)}
-    return not put.isdisjoint(_KEYWORDS)
+    return not put.isdisjoint(KEYWORDS)
 
 
 def _bodies(anatomy: Anatomy, request: cst.Call) -> Iterator[Slot]:
@@ -193,7 +194,7 @@ def _tools_of(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
 
 
 def _offered(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
-    for keyword in _KEYWORDS:
+    for keyword in KEYWORDS:
         value = ex.argument(call, keyword)
         if value is not None:
             return value

@@ -8,6 +8,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.rounds.offers import KEYWORDS
 from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
 from lint_rules.anatomy.turns.resources import chain
@@ -40,8 +41,10 @@ class AskedWith:
         return isinstance(self._module.awaiting(call), cst.Expr | cst.Assign | cst.AnnAssign | cst.Return | cst.Arg)
 
     def is_sent(self, load: cst.BaseExpression, ask: cst.Call, past: set[str]) -> bool:
-        """Whether what a call gave is asked with."""
-        return holds([*ex.handed(ask), *self._read_within(ask)], load, past)
+        """Whether what a call gave is asked with: what the model is offered is no talk."""
+        offered = {value for key, value in ex.keywords(ask).items() if key in KEYWORDS}
+        told = (value for value in ex.handed(ask) if value not in offered)
+        return holds([*told, *self._read_within(ask)], load, past)
 
     def _read_within(self, ask: cst.Call) -> Iterator[cst.BaseExpression]:
         """What a function of this file reads that what asks is handed: `await to_thread(answer)`."""

@@ -48,7 +48,8 @@ _TEXTS = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)
 _TESTS = frozenset({cst.Comparison, cst.ComparisonTarget})
 _SERVER = re.compile(r"(?!https?:|wss?:|file:)[\w+.-]+://[^/]*(/\d*)?")
 """`redis://localhost:6379/0`: all that is kept there has it in common."""
-_KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
+_KEY = re.compile(r"(?=.*[^\W\d])(?=.*[:/._-])[\w:/.-]+")
+"""Words with something between them; a number is a version."""
 _HOPS = 3
 """Into how many files a call is followed."""
 
