@@ -514,7 +514,7 @@ class _Search:
                 yield from self._closed(function, slot, stored, saves, barred)
 
     def _saves(self, call: cst.Call, slot: Slot) -> bool:
-        """`json.dump(self.messages, file)`, `store.save(self.messages)`, `path.write_text(json.dumps(self.messages))`."""
+        """`json.dump(self.messages, file)`, `store.save(self.messages)`, `file.write(json.dumps(self.messages))`."""
         facts, given = self.anatomy.facts, [arg.value for arg in call.args]
         texts = (value for value in given if isinstance(value, cst.Call) and facts.encoder(value) is not None)
         given += [arg.value for text in texts for arg in text.args]
