@@ -516,7 +516,8 @@ class _Search:
     def _saves(self, call: cst.Call, slot: Slot) -> bool:
         """`json.dump(self.messages, file)`, `store.save(self.messages)`, `file.write(json.dumps(self.messages))`."""
         facts, given = self.anatomy.facts, [arg.value for arg in call.args]
-        texts = (value for value in given if isinstance(value, cst.Call) and facts.encoder(value) is not None)
+        made = (each for value in given for each in (value, *facts.values_of(value)))
+        texts = [each for each in made if isinstance(each, cst.Call) and facts.encoder(each) is not None]
         given += [arg.value for text in texts for arg in text.args]
         if not any(facts.slots.of(value) == slot for value in given):
             return False
