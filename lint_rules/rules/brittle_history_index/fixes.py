@@ -25,7 +25,7 @@ _BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.F
 def repair(anatomy: Anatomy, node: cst.Subscript) -> Fix | None:
     """Search for the message; `node` is `history[-2]`, or with its length."""
     assigned = anatomy.module.parent.get(node)
-    if not isinstance(assigned, cst.Assign) or len(assigned.targets) != 1:
+    if not isinstance(assigned, cst.Assign) or len(assigned.targets) != 1 or _hidden(anatomy, node):
         return None
     name = assigned.targets[0].target
     if not isinstance(name, cst.Name) or not _is_before_append(anatomy, node):
@@ -41,6 +41,12 @@ def repair(anatomy: Anatomy, node: cst.Subscript) -> Fix | None:
     )
 
 
+def _hidden(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """Whether `next` or `reversed` are something else here."""
+    module = anatomy.module
+    return any(module.scope_binding(module.scope_of[node], name) is not None for name in ("next", "reversed"))
+
+
 # -- the place ----------------------------------------------------------------------------------------------------
 
 
@@ -52,7 +58,7 @@ def _is_before_append(anatomy: Anatomy, node: cst.Subscript) -> bool:
     loop = anatomy.round_at.get(around) if around is not None else None
     if loop is None or loop.function is not function or slot is None or slot[0] != "var" or slot[1] is not function:
         return False
-    if module.statement(loop.asks) is here:
+    if module.statement(loop.asks) is here or _stores_reply(anatomy, loop):
         return False
     stored_after = any(
         place.slot == slot and place.kind == "append" and place.calls is not None
@@ -65,11 +71,36 @@ def _is_before_append(anatomy: Anatomy, node: cst.Subscript) -> bool:
     return stored_after and asked and _is_still(anatomy, loop, here, slot)
 
 
+def _stores_reply(anatomy: Anatomy, loop: RoundLoop) -> bool:
+    """Whether a function of this file that asks may store the reply itself."""
+    callee = anatomy.facts.slots.callee(loop.asks)
+    reached = anatomy.calls.reachable(callee) if callee is not None else ()
+    return any(
+        place.kind in GROWING and place.role not in {"user", "system", "tool"}
+        for function in reached
+        for place in anatomy.transcript.stored(function)
+    )
+
+
 def _is_still(anatomy: Anatomy, loop: RoundLoop, here: cst.CSTNode, slot: Slot) -> bool:
     """Whether nothing is done to the history from the request to the statement `here`."""
     module, asks = anatomy.module, anatomy.module.statement(loop.asks)
-    between = (write.node for write in anatomy.writes.by_slot[slot] if module.inside(write.node, loop.node))
-    return not any(module.before(asks, node) and module.before(node, here) for node in between)
+    for node in loop.function.nodes:
+        between = module.before(asks, node) and module.before(node, here) and module.inside(node, loop.node)
+        if not between or module.inside(node, loop.asks):
+            continue
+        if isinstance(node, cst.Name) and anatomy.facts.slots.of(node) == slot and not _only_looks(anatomy, node):
+            return False
+    return True
+
+
+def _only_looks(anatomy: Anatomy, name: cst.Name) -> bool:
+    """`len(history)`, or `history[i]` that is not set."""
+    parent = anatomy.module.parent[name]
+    above = anatomy.module.parent[parent]
+    if isinstance(parent, cst.Arg):
+        return isinstance(above, cst.Call) and ex.dotted(above.func) == "len"
+    return isinstance(parent, cst.Subscript) and parent.value is name and not isinstance(above, (*_BINDERS, cst.Del))
 
 
 # -- the question -------------------------------------------------------------------------------------------------
@@ -126,7 +157,7 @@ def _calls_of_each(anatomy: Anatomy, node: cst.Subscript, term: cst.BaseExpressi
 
 def _holds_dicts(anatomy: Anatomy, node: cst.Subscript) -> bool:
     """Whether all is seen that comes into the list, and is a dict."""
-    facts = anatomy.facts
+    facts, module = anatomy.facts, anatomy.module
     slot = facts.slots.of(node.value)
     made = facts.assigned(slot)
     if slot is None or not made or not all(isinstance(value, cst.List) for value in made):
@@ -138,7 +169,23 @@ def _holds_dicts(anatomy: Anatomy, node: cst.Subscript) -> bool:
     if not all(write.kind in {"append", "cut", "rebind"} for write in writes):
         return False
     values = [*(e.value for e in elements), *(w.value for w in writes if w.kind in GROWING)]
-    return all(_is_dict(anatomy, value) for value in values)
+    asks = [loop.asks for loop in anatomy.rounds]
+    seen = all(
+        any(module.inside(name, call) for call in asks) or _is_seen(anatomy, name)
+        for name in module.nodes_of(cst.Name)
+        if facts.slots.of(name) == slot
+    )
+    return seen and all(_is_dict(anatomy, value) for value in values)
+
+
+def _is_seen(anatomy: Anatomy, name: cst.Name) -> bool:
+    """Whether nothing comes into the list by this use of its name that `writes` does not tell."""
+    parent = anatomy.module.parent[name]
+    if isinstance(parent, (cst.AssignTarget, cst.AnnAssign)):
+        return parent.target is name
+    if isinstance(parent, cst.Attribute):
+        return parent.attr.value in {"append", "pop", "clear"}
+    return isinstance(parent, cst.Return) or _only_looks(anatomy, name)
 
 
 def _is_dict(anatomy: Anatomy, value: cst.BaseExpression | None) -> bool:

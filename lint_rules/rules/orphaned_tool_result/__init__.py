@@ -155,6 +155,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         message = f"no call has the id `{ex.source(made, 60)}`: the API refuses a history with a result for it"
         yield Draft(made, message, "put what is to be said into the result of the call, or into a user's message")
     for node, base, holds in taken_out(anatomy):
+        if in_group(anatomy, node):
+            continue
         message = (
             f"results of tools are taken out of `{ex.source(base, 40)}`, and the messages with their calls stay: the"
             " API refuses a call without its result"

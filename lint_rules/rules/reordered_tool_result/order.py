@@ -241,12 +241,9 @@ class Order:
 
     def _own_headers(self, other: Stored) -> set[Point]:
         """The heads of loops over calls around a place: the next call is another one."""
-        return {
-            header
-            for loop, headers in self._headers
-            if self.anatomy.module.inside(other.node, loop.body)
-            for header in headers
-        }
+        module, found = self.anatomy.module, dict(self._headers)
+        around = (n for n in module.ancestors(other.node) if isinstance(n, cst.For) and n in found)
+        return {header for loop in around if module.inside(other.node, loop.body) for header in found[loop]}
 
     def _points(self, stored: Stored) -> list[Point]:
         return self.anatomy.flow(self.function).enclosing(stored.node, self.anatomy.module.parent)

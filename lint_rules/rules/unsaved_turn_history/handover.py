@@ -514,8 +514,12 @@ class _Search:
                 yield from self._closed(function, slot, stored, saves, barred)
 
     def _saves(self, call: cst.Call, slot: Slot) -> bool:
-        """`json.dump(self.messages, file)`, `store.save(self.messages)`."""
-        if not any(self.anatomy.facts.slots.of(arg.value) == slot for arg in call.args):
+        """`json.dump(self.messages, file)`, `store.save(self.messages)`, `file.write(json.dumps(self.messages))`."""
+        facts, given = self.anatomy.facts, [arg.value for arg in call.args]
+        made = (each for value in given for each in (value, *facts.values_of(value)))
+        texts = [each for each in made if isinstance(each, cst.Call) and facts.encoder(each) is not None]
+        given += [arg.value for text in texts for arg in text.args]
+        if not any(facts.slots.of(value) == slot for value in given):
             return False
         return not self.anatomy.calls.asks(call) and not is_logging(call) and self.anatomy.keeps(call)
 
