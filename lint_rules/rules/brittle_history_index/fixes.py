@@ -91,6 +91,8 @@ def _is_still(anatomy: Anatomy, loop: RoundLoop, here: cst.CSTNode, slot: Slot) 
             continue
         if isinstance(node, cst.Name) and anatomy.facts.slots.of(node) == slot and not _only_looks(anatomy, node):
             return False
+        if isinstance(node, cst.Call) and anatomy.writes.grows(node, slot) is not None:
+            return False
     return True
 
 
