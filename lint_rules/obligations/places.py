@@ -45,6 +45,7 @@ class How(Enum):
     RETURNED = "by the function that gives it back, too"
     LOADED = "with everything that was there before"
     IN_BULK = "with the messages of the turn, one by one before"
+    CALLBACK = "by a callback, too"
 
 
 @record

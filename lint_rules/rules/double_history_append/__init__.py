@@ -73,7 +73,9 @@ an object that one of its methods puts into a store message by message, under on
 others can by more than one of its methods, and nobody empties the list then, or the store: each run adds all that the
 last one has added. What goes to a store with an id of its own may be there once. So is a list that was loaded from a
 table, a file or a list under a key, and is added there again with all that was in it: as rows, lines or entries, which
-take the place of nothing; not under another key, nor where the function takes the old ones away.
+take the place of nothing; not under another key, nor where the function takes the old ones away. A function, or a
+method of an object, that gets a list and a callback stores twice what it appends and tells, where the callback always
+appends to that list.
 
 A message is sent beside a history where one list, or one request, holds all that the history does, and the message as
 well: `[*history, message]`, a list that the history was put into, a chain that gets both, a text in which both are
@@ -164,6 +166,11 @@ _SAYS = {
         "the function that returns this message has appended it to {h} already: the model reads it twice",
         "append it there or here",
         "stored by the function that is called here",
+    ),
+    How.CALLBACK: (
+        "the callback appends to {h}, and so does the function that is given both: each message is stored twice",
+        "give it a callback that does something else, or a history of its own",
+        "stored here as well",
     ),
     How.IN_BULK: (
         "what is added to {h} holds messages that were appended to it one by one: the model reads them twice",

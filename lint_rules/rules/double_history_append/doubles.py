@@ -21,6 +21,7 @@ from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places, Same
 from lint_rules.obligations.repeated import Repeated
 from lint_rules.rules.double_history_append.added_whole import AddedWhole, added_by_runs
+from lint_rules.rules.double_history_append.callbacks import by_callback
 from lint_rules.rules.double_history_append.handed_back import made_by
 from lint_rules.rules.double_history_append.joined import Joined, Joins
 from lint_rules.rules.double_history_append.saved_first import SavedFirst
@@ -53,6 +54,7 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
         written = anatomy.transcript.stored(function) or joins.of(function) or joins.stored_elsewhere(function)
         places = Places(anatomy, function)
         yield from AddedWhole(places).all()
+        yield from by_callback(anatomy, function)
         yield from written_back(anatomy, function)
         if written:
             yield from Repeated(places).all()
