@@ -96,6 +96,8 @@ class Carriers:
         slot = self.facts.slots.of(reply)
         if name != "content" or slot is None or self._comes_in_blocks(slot):
             return False
+        if any(is_of_choice(value) for value in (reply, *self.facts.assigned(slot))):
+            return True
         return any(
             (pair := ex.member(node) or ex.asked(node)) is not None
             and pair[1] in {"tool_calls", "function_call"}
@@ -113,6 +115,13 @@ class Carriers:
             if not _LISTS.isdisjoint(map(type, what_is_made(there, filter(None, said)).nodes)):
                 return True
         return False
+
+
+def is_of_choice(node: cst.BaseExpression) -> bool:
+    """`x.choices[i].message`: its content is text."""
+    pair = ex.member(ex.inner(node))
+    inside = ex.member(pair[0].value) if pair is not None and isinstance(pair[0], cst.Subscript) else None
+    return pair is not None and pair[1] == "message" and inside is not None and inside[1] == "choices"
 
 
 def _is_text_block(block: cst.BaseExpression) -> bool:

@@ -12,6 +12,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.repairs.edits import Edits, Fix, of_the_file
+from lint_rules.rules.dropped_tool_calls.carriers import is_of_choice
 from lint_rules.rules.dropped_tool_calls.lost_calls import How, LostCall
 from lint_rules.syntax import expressions as ex
 
@@ -94,7 +95,7 @@ def _message_behind(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpr
 def _is_sdk_message(anatomy: Anatomy, message: cst.BaseExpression) -> bool:
     """`x.choices[0].message`."""
     values = anatomy.facts.values_of(message)
-    return bool(values) and all(_is_of_choice(value) for value in values)
+    return bool(values) and all(is_of_choice(value) for value in values)
 
 
 def _is_dict(anatomy: Anatomy, message: cst.BaseExpression) -> bool:
@@ -123,10 +124,3 @@ def _is_element(anatomy: Anatomy, node: cst.BaseExpression, slot: Slot) -> bool:
         return True
     known = facts.kinds(node).get(Kind.MESSAGE)
     return known is not None and any(step.reason == "comes from" for step in known.chain())
-
-
-def _is_of_choice(node: cst.BaseExpression) -> bool:
-    """`x.choices[i].message`: its content is text."""
-    pair = ex.member(ex.inner(node))
-    inside = ex.member(pair[0].value) if pair is not None and isinstance(pair[0], cst.Subscript) else None
-    return pair is not None and pair[1] == "message" and inside is not None and inside[1] == "choices"
