@@ -253,7 +253,7 @@ class _Finder:
             if text.node is result.node or not self.again.follows(text.node, result.node, avoiding):
                 continue
             asked = next((ask for ask in self.asks if self._leads(ask, text.node, blocked)), None)
-            if asked is not None:
+            if asked is not None or (not self.asks and self._from_entry(text.node, blocked)):
                 yield LostCall(How.REBUILT, text, result, asked)
 
     def _with_text_only(self, result: Stored, history: _History) -> Iterator[LostCall]:
@@ -272,7 +272,9 @@ class _Finder:
         seen = self.anatomy.calls.reachable(self.function)
         others = (function for function in self.module.functions if function not in seen)
         elsewhere = (s for f in others for s in self.anatomy.transcript.stored(f) if s.slot == slot)
-        if any(self.carriers.may_carry(s) and not s.answers and s.kind != "rebind" for s in elsewhere):
+        if any(
+            self.carriers.may_carry(s) and not s.answers and s.kind != "rebind" and self._is_new(s) for s in elsewhere
+        ):
             return
         avoiding = self.again.unstored(slot)
         for ask in self.asks:
@@ -316,6 +318,16 @@ class _Finder:
             return True
         return self.again.preceded(result.node, history.carrying_points, self._asked(result))
 
+    def _is_new(self, stored: Stored) -> bool:
+        """Whether a place stores something of its own: not what its callers tell, nor what was in the history."""
+        message = stored.message
+        if message is None or message.role is not None:
+            return True
+        if self._is_parameter(message.content, stored.function) and self.anatomy.calls.sites.get(stored.function):
+            return False
+        values = self.facts.values_of(message.node)
+        return not any(self.facts.slots.of(value) == ("item", stored.slot) for value in values)
+
     # -- paths ------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -331,15 +343,25 @@ class _Finder:
     def _leads(self, first: cst.CSTNode, then: cst.CSTNode, avoiding: Container[Point]) -> bool:
         return self.again.follows(first, then, avoiding, exceptions=False)
 
+    def _from_entry(self, node: cst.CSTNode, avoiding: Container[Point]) -> bool:
+        graph = self.again.graph
+        return graph.reaches(graph.entry, self.again.points(node), avoiding)
+
     def _place_of(self, result: Stored) -> Stored:
         """Of the places on the way to the write, the innermost that says what is stored, not only handed it on."""
         if result.write is None:
             return result
         chain = [s for f in self.anatomy.calls.reachable(self.function) for s in self.anatomy.transcript.stored(f)
-                 if s.write is result.write and s.message is not None]  # fmt: skip
+                 if s.write is result.write and s.message is not None and self._same_content(s, result)]  # fmt: skip
         told = [s for s in chain if s.message is not None and not self._is_parameter(s.message.content, s.function)]
         own = [s for s in told if s.node is result.write.node]
         return (own or [s for s in told if s.function is not self.function] or [result])[0]
+
+    def _same_content(self, stored: Stored, result: Stored) -> bool:
+        """Whether a place on the way stores this result, and not another one through the same helper."""
+        if stored.message is None or result.message is None:
+            return True
+        return stored.message.content is result.message.content or stored.function is result.write.function  # type: ignore[union-attr]
 
     def _is_parameter(self, content: cst.BaseExpression | None, function: Scope) -> bool:
         return isinstance(content, cst.Name) and content.value in {p.name.value for p in parameters(function)}
