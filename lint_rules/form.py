@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules.gate import mentions
@@ -80,14 +80,12 @@ def sources_near(path: str, neighbours: Neighbours | None) -> Callable[[str], by
 
 def sources_deriving(path: str, neighbours: Neighbours | None) -> Callable[[str], list[bytes]]:
     """What gives the sources in which classes derive from those of a module that the file at `path` imports."""
-    from lint_rules.project import deriving
-    from lint_rules.syntax.reexports import class_names
+    from lint_rules.project import deriving_from_any
 
+    @cache  # the gate asks for each rule
     def sources(module: str) -> list[bytes]:
         found = neighbours(path, module) if neighbours is not None else None
-        if found is None or not is_project(neighbours):
-            return []
-        return [source for cls in class_names(found[1]) for _, source in deriving(found[0], cls, neighbours)]
+        return deriving_from_any(*found, neighbours) if found is not None and is_project(neighbours) else []
 
     return sources
 

@@ -9,7 +9,7 @@ from lint_rules.gate.needs import runs_beside
 from lint_rules.noting import Project, is_project
 from lint_rules.options import Neighbours
 from lint_rules.paths import is_test_file
-from lint_rules.syntax.reexports import derived_from
+from lint_rules.syntax.reexports import class_names, derived_from
 
 MOST_HOPS = 3
 """How many imports lie, at most, between a file and those that start its functions."""
@@ -64,6 +64,11 @@ def direct_importers(
 def deriving(path: str, cls: str, project: Project) -> list[tuple[str, bytes]]:
     """(path, source) of the files with classes that derive from one of the file at `path`, by its name."""
     return direct_importers(path, project, lambda source: bool(derived_from(source, cls)))
+
+
+def deriving_from_any(path: str, source: bytes, project: Project) -> list[bytes]:
+    """The sources of files with classes that derive from any class of the file at `path`, whose `source` this is."""
+    return [text for cls in class_names(source) for _, text in deriving(path, cls, project)]
 
 
 @lru_cache(maxsize=4096)

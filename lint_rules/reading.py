@@ -41,13 +41,13 @@ from lint_rules.noting import Known, Noting, NotingProject, Project, noting
 from lint_rules.options import Neighbours, Options
 from lint_rules.program.modules import Program, indexed
 from lint_rules.program.values import Values
-from lint_rules.project import MOST_HOPS, deriving, direct_importers, importers_of, is_imported
+from lint_rules.project import MOST_HOPS, deriving, deriving_from_any, direct_importers, importers_of, is_imported
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.parse import Tree, parse, unreadable
 from lint_rules.syntax.python import Unreadable
-from lint_rules.syntax.reexports import class_names, derived_from, imports
+from lint_rules.syntax.reexports import derived_from, imports
 from lint_rules.syntax.walk import levels_below
 
 Reader = Callable[[bytes, str, Tree], SourceModule]
@@ -166,13 +166,11 @@ def _anatomy(
         inner = (imported(path, name) for name in imports(source)) if hops > 1 else ()
         if any(found is not None and seen(found[1]).asks for found in inner):
             return True
-        return any(seen(text).asks for name in class_names(source) for _, text in filling_in(path, name))
-
-    def filling_in(path: str, cls: str) -> list[tuple[str, bytes]]:
-        return deriving(path, cls, near) if isinstance(near, NotingProject) else []
+        others = deriving_from_any(path, source, near) if isinstance(near, NotingProject) else ()
+        return any(seen(other).asks for other in others)
 
     def derived(cls: str) -> list[tuple[Neighbour, str]]:
-        found = filling_in(module.path, cls)
+        found = deriving(module.path, cls, near) if isinstance(near, NotingProject) else ()
         return [(at(path, path, text, max(hops, 1)), name) for path, text in found for name in derived_from(text, cls)]
 
     def called() -> list[Caller]:

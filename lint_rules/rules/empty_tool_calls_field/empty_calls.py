@@ -64,7 +64,7 @@ def empty_calls(anatomy: Anatomy) -> Iterator[EmptyCalls]:
 
 def _converted(anatomy: Anatomy) -> Iterator[EmptyCalls]:
     """The same in what puts stored messages, some of which have no calls, into the form in which they are sent."""
-    sent = what_is_sent(anatomy).nodes
+    sent, found = what_is_sent(anatomy).nodes, []
     for node, items in anatomy.made:
         calls = _taken(items["tool_calls"]) if "tool_calls" in items else None
         if calls is None or node not in sent or "role" not in items or ex.text(items["role"]) != "assistant":
@@ -73,9 +73,9 @@ def _converted(anatomy: Anatomy) -> Iterator[EmptyCalls]:
         finder = _Finder(anatomy, anatomy.module.scope_of[node].function, calls)
         if element is None or (ex.member(calls) or ("", ""))[1] != "tool_calls" or finder.asked:
             continue
-        shows = _asked_later(anatomy) if not finder.knows(element) else None
-        if shows is not None:
-            yield EmptyCalls(element, calls, None, shows)
+        found += [(element, calls)] if not finder.knows(element) else []
+    shows = _asked_later(anatomy) if found else None
+    yield from (EmptyCalls(element, calls, None, shows) for element, calls in found if shows is not None)
 
 
 def _asked_later(anatomy: Anatomy) -> cst.If | None:
