@@ -15,10 +15,10 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import reads_calls
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
-from lint_rules.anatomy.rounds.leftovers import Leftover, Leftovers
 from lint_rules.anatomy.rounds.limits import Cause, Exhaustion, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.obligations.leftovers import Leftover, Leftovers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.mentions import names_in

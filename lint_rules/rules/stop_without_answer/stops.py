@@ -10,11 +10,11 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import speaks_of_calls, tells_calls, with_calls
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.executions import executions
-from lint_rules.anatomy.rounds.leftovers import Leftovers
 from lint_rules.anatomy.rounds.limits import Limits
 from lint_rules.anatomy.rounds.reasons import is_mere_word
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.obligations.leftovers import Leftovers
 from lint_rules.obligations.silent_ends import broken_off
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
