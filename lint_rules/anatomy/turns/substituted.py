@@ -99,7 +99,11 @@ class _Run:
         self._seen.add(known)
         stored = there.transcript.stored(callee) if not there.mending.closes(callee) else ()
         for each in stored:  # who closes what is open answers no call
-            slot = self.place(each.slot, frame) if each.slot is not None and each.kind in GROWING else None
+            slot = (
+                self.place(_of_object(there, each.node, each.slot), frame)
+                if each.slot and each.kind in GROWING
+                else None
+            )
             if slot is not None and each.message is not None and each.role is not None:
                 yield slot, self._message(each.message, frame)
         for inner in callee.nodes_of(cst.Call):
@@ -124,6 +128,9 @@ class _Run:
         root, facts = root_object(slot), self._anatomy.facts
         if root[0] == "outside":
             return slot
+        if root[0] == "var" and root[1] is frame.there.module.top:
+            name = self._name_of(root, frame.there)
+            return moved(slot, root, ("var", self._anatomy.module.top, name)) if name is not None else None
         if root[0] == "attr" and frame.is_own(root[1]):
             return frame.own(slot)
         of_class = root[0] == "attr"
@@ -135,6 +142,15 @@ class _Run:
         named = part(here)  # as this file writes it, if it does
         is_named = (slot == root and not of_class) or named in self._anatomy.writes.by_slot
         return named if is_named else part(self._anatomy.aliases.of(here))
+
+    def _name_of(self, root: Slot, there: Anatomy) -> str | None:
+        """The name under which this file has imported a global of another one."""
+        origins = self._anatomy.module.imports.origin
+        for name in (name for name, (_, imported) in origins.items() if imported == root[2]):
+            found = self._anatomy.imported_value(name)
+            if found is not None and found[0].module.path == there.module.path:
+                return name
+        return None
 
     def _here(self, part: cst.BaseExpression | None, frame: _Frame) -> cst.BaseExpression:
         """What a value there is made of here, if that is one thing."""
@@ -165,3 +181,11 @@ class _Run:
         slots = {frame.there.facts.slots.of(node) for node in walk(part) if type(node) is cst.Name}
         named = {slot for slot in slots if slot is not None and slot[1] is frame.callee and is_parameter(slot)}
         return bool(named) and named.isdisjoint(frame.given)
+
+
+def _of_object(there: Anatomy, node: cst.CSTNode, slot: Slot) -> Slot:
+    """An attribute of a class as the part of a global object that it is where a method is called: `PAGES.add(...)`."""
+    base = there.facts.slots.of(ex.receiver(node))
+    if base is None or base[:2] != ("var", there.module.top) or root_object(slot)[0] != "attr":
+        return slot
+    return as_part_of(slot, base)

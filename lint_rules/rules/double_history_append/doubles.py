@@ -267,9 +267,11 @@ class _Sequence:
 
     def _below(self, stored: Stored) -> Stored | None:
         """Where the function that is called at a place calls what stores the message."""
-        callee = self.places.facts.slots.callee(stored.node)
-        below = self.places.anatomy.transcript.stored(callee) if callee is not None else ()
-        return next((one for one in below if one.write is stored.write and one.node is not one.write.node), None)  # type: ignore[union-attr]
+        callee, write = self.places.facts.slots.callee(stored.node), stored.write
+        if callee is None or write is None:
+            return None
+        below = self.places.anatomy.transcript.stored(callee)
+        return next((one for one in below if one.write is write and one.node is not write.node), None)
 
     def _is_optional(self, stored: Stored) -> bool:
         """Whether a helper stores the message under a condition of its own."""
