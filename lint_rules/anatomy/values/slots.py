@@ -267,7 +267,7 @@ class Slots:
     def _in_thread(self, call: cst.Call) -> Sequence[cst.Arg]:
         """What a call that is waited for hands to a thread: the function, and what that gets."""
         place = IN_THREAD.get(ex.called_name(call))
-        awaited = place is not None and type(self.module.parent[call]) is cst.Await
+        awaited = place is not None and type(self.module.parent.get(call)) is cst.Await  # another file's has none here
         given = call.args[place:] if awaited else ()
         if given and type(made := given[0].value) is cst.Call and ex.called_name(made) == "partial":
             given = (*made.args, *given[1:])
