@@ -371,17 +371,20 @@ def results_of_the_last(anatomy: Anatomy) -> Iterator[tuple[cst.Subscript, cst.C
         base = ex.source(node.value, 200)
         parent = anatomy.module.parent[node]
         entries = {of(node)} | {of(t.target) for t in parent.targets} if isinstance(parent, cst.Assign) else {of(node)}
-        stored = next((n for n in function.nodes if _stores_result(anatomy, n, entries)), None)
+        stored = _result_in(anatomy, entries, function)
         if stored is not None and not _grown_in(function, base):
             yield node, stored
 
 
-def _stores_result(anatomy: Anatomy, node: cst.CSTNode, entries: set[Slot | None]) -> bool:
-    of = anatomy.facts.slots.of
-    if isinstance(node, cst.Assign):
-        pair = ex.member(node.targets[0].target)
-        return pair is not None and pair[1] in _RESULTS and of(pair[0]) in entries - {None}
-    return False
+def _result_in(anatomy: Anatomy, entries: set[Slot | None], function: Scope) -> cst.BaseExpression | None:
+    """The result that a function puts into an entry, as a member or by `entry.update(...)`."""
+    facts = anatomy.facts
+    for slot in (entry for entry in entries if entry is not None):
+        merged = (ex.dict_items(part) if key is None else {key: part} for key, part in facts.merged(slot))
+        for key, value in (pair for parts in (facts.members(slot), *merged) for pair in parts.items()):
+            if key in _RESULTS and anatomy.module.scope_of[value].function is function:
+                return value
+    return None
 
 
 def _grown_in(function: Scope, base: str) -> bool:

@@ -127,9 +127,9 @@ def names_put_together(anatomy: Anatomy) -> Iterator[tuple[cst.AugAssign, cst.Au
     pieces: dict[tuple[Scope, str], cst.AugAssign] = {}
     added = [n for n in anatomy.module.nodes_of(cst.AugAssign) if isinstance(n.operator, cst.AddAssign)]
     for node in added:
-        if "arguments" in _members(node.value):
+        if "arguments" in _members(anatomy, node.value):
             pieces[_entry(anatomy, node, node.target)] = node
-    assigned = (node for node in anatomy.module.nodes_of(cst.Assign) if "id" in _members(node.value))
+    assigned = (node for node in anatomy.module.nodes_of(cst.Assign) if "id" in _members(anatomy, node.value))
     again = {_entry(anatomy, node, node.targets[0].target) for node in assigned}  # what brings the id brings the name
     for node in added:
         beside = pieces.get(_entry(anatomy, node, node.target)) if _is_name_of_piece(anatomy, node.value) else None
@@ -144,9 +144,10 @@ def _entry(anatomy: Anatomy, node: cst.CSTNode, field: cst.BaseExpression) -> tu
     return anatomy.module.scope_of[node].function, ex.source(pair[0], 200) if pair is not None else ""
 
 
-def _members(value: cst.BaseExpression) -> set[str | int]:
-    """The names of the fields that a value may be: `arguments` of `piece.function.arguments or ""`."""
-    return {pair[1] for part in ex.alternatives(value) if (pair := ex.member(part)) is not None}
+def _members(anatomy: Anatomy, value: cst.BaseExpression) -> set[str | int]:
+    """The names of the fields that a value may be, itself or by its name: `arguments` of `piece.arguments or ""`."""
+    named = [value, *anatomy.facts.values_of(value)]
+    return {pair[1] for each in named for part in ex.alternatives(each) if (pair := ex.member(part)) is not None}
 
 
 def _is_name_of_piece(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
