@@ -65,7 +65,7 @@ class Double:
 
 @record
 class Same:
-    """What a message is made of: `slots`, which go by `names` where it is stored, and got these at the points `bound`."""
+    """What a message is made of: `slots`, which go by `names` where it is stored, and got these at `bound`."""
 
     slots: frozenset[Slot]
     names: frozenset[Slot]

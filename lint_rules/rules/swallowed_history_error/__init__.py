@@ -130,7 +130,7 @@ def _message(found: HiddenFailure) -> str:
         held = found.transfer.held
         return f"an error of storing `{held}` {ends}: the conversation goes on, and is gone at the next start"
     who = "nobody learns of it" if logged is None else f"only `{logged}` learns of it"
-    return f"when the history cannot be loaded, {who}: the model starts without what was said"
+    return f"when the history cannot be loaded, {who}: the turn goes on as if nothing were stored"
 
 
 def _logged(handler: cst.ExceptHandler) -> str | None:

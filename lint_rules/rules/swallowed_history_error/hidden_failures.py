@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import libcst as cst
 
@@ -61,9 +62,8 @@ def hidden_failures(anatomy: Anatomy) -> Iterator[HiddenFailure]:
             continue
         for handler in guard.handlers:
             if any(_ABSENT.search(name) is None for name in exceptions.caught(handler)):
-                found = _judged(storing, guard, handler, transfers[0])
-                if found is not None:
-                    yield found
+                judged = (_judged(storing, guard, handler, transfer) for transfer in transfers)
+                yield from islice(filter(None, judged), 1)
 
 
 def _does_more(anatomy: Anatomy, guard: cst.Try) -> bool:
