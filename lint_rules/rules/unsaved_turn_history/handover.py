@@ -19,7 +19,6 @@ from lint_rules.anatomy.messages.classes import body, lasts_apart, run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.rounds.executions import executions
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, is_read, is_store, stores_by_name
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
@@ -252,8 +251,8 @@ class _Search:
         kept = self.anatomy.stored_turns.of(function) if replies and self._is_short(function) else []
         turns = (turn for turn in kept if turn.load is not None)
         told += [save for turn in turns if turn.whole is None for save in turn.saves if save not in told]
-        if not {*executions(self.anatomy.facts, self.anatomy.transcript, function)}.isdisjoint(told):
-            return []
+        if any(not results.isdisjoint(self.places.derived(function, node)) for node in told):
+            return []  # what gives a result has told of it
         asking = set(self.anatomy.points(function, asks))
         loops = [loop for ask in asks if (loop := self.anatomy.module.loop_around(ask, own=True)) is not None]
         each = (
