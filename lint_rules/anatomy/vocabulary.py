@@ -319,6 +319,8 @@ CONFIGURED_KEYS = frozenset({"thread_id", "session_id", "conversation_id"})
 
 Source: LangGraph documentation, Persistence (threads); LangChain, `RunnableWithMessageHistory`.
 """
+THREAD_LOADS, THREAD_STORES = frozenset({"get_state", "aget_state"}), frozenset({"update_state", "aupdate_state"})
+"""Methods that give, and write, the state of such a conversation, with its messages. Source: LangGraph, Persistence."""
 TABLES = (
     "sqlalchemy", "flask_sqlalchemy", "sqlmodel", "django.db", "tortoise", "peewee", "mongoengine", "beanie",
     "odmantic", "ormar", "pony",

@@ -19,6 +19,7 @@ from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -64,10 +65,11 @@ class Double:
 
 @record
 class Same:
-    """What a message is made of: `slots`, which go by `names` where it is stored."""
+    """What a message is made of: `slots`, which go by `names` where it is stored, and got these at `bound`."""
 
     slots: frozenset[Slot]
     names: frozenset[Slot]
+    bound: frozenset[Point] = frozenset()
 
     def until(self, then: Same) -> frozenset[Slot]:
         """The slots of which none may be bound anew from here to where `then` is stored."""
@@ -193,7 +195,7 @@ class Places:
             made = self.again.parts(value) if isinstance(value, cst.Name) and value is not content else set[Slot]()
             content = text_of(content)
             for origin, same in self.origins(content):
-                found[message.role, ex.source(origin, 400)] = Same(same.slots | made, same.names)
+                found[message.role, ex.source(origin, 400)] = Same(same.slots | made, same.names, same.bound)
         elif value is not None and ex.reads_place(ex.inner(value)) and self._stays_as_it_is(stored, value):
             for origin, same in self.origins(value):
                 written = ex.source(origin, 400)
@@ -223,21 +225,22 @@ class Places:
 
     def origins(self, value: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Same]]:
         """A value, and what the names that it goes by were bound to."""
-        stack: list[tuple[cst.BaseExpression, frozenset[Slot]]] = [(value, frozenset())]
+        stack = [(value, frozenset[Slot](), frozenset[Point]())]
         for _ in range(_MOST_ORIGINS):
             if not stack:
                 return
-            here, names = stack.pop()
+            here, names, bound = stack.pop()
             here, *others = ex.alternatives(untrimmed(here))
-            stack += [(other, names) for other in others]
+            stack += [(other, names, bound) for other in others]
             slots = frozenset(self.again.parts(here))
             if any(self._varies(slot) for slot in slots):
-                yield here, Same(slots, names)
+                yield here, Same(slots, names, bound)
             if (whole := self._content_of(here)) is not None:
-                stack.append((whole, names | slots))
+                stack.append((whole, names | slots, bound))
             if isinstance(here, cst.Name):
-                given = (d.value for d in self.anatomy.definitions(here) if d.kind == "assign")
-                stack += [(v, names | slots) for v in given if v is not None and isinstance(untrimmed(v), _READ)]
+                given = ((d.value, d.point) for d in self.anatomy.definitions(here) if d.kind == "assign")
+                read = ((v, at) for v, at in given if v is not None and isinstance(untrimmed(v), _READ))
+                stack += [(v, names | slots, bound | {at}) for v, at in read]
 
     def _content_of(self, text: cst.BaseExpression) -> cst.BaseExpression | None:
         """`reply.content` of `reply.content[0].text`: who stores the words stores what has them."""

@@ -22,7 +22,7 @@ from lint_rules.anatomy.turns.storage import Storage
 from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import DECODERS, SAID, TELLING_ROLES
+from lint_rules.anatomy.vocabulary import DECODERS, SAID, TELLING_ROLES, THREAD_LOADS, THREAD_STORES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.mentions import names_in
@@ -146,6 +146,8 @@ class Storing:
         name, base = ex.called_name(call), ex.receiver(call)
         if self._is_written_by_model(call):
             return None
+        if (thread := self._of_thread(call)) is not None:
+            return thread
         if self._reads_outside(call):
             return self._loaded(call)
         if (kept := self._kept_by_body(call)) is not None:
@@ -191,6 +193,21 @@ class Storing:
             runs = self._runs(call)
             return self._loaded(call) if runs is None or _does_any(runs[0], (runs[1], "load")) else None
         return None
+
+    def _of_thread(self, call: cst.Call) -> Transfer | None:
+        """`graph.get_state(config).values`, `graph.update_state(config, {"messages": kept})`: a library keeps it."""
+        name, module = ex.called_name(call), self.anatomy.module
+        if name in THREAD_STORES and self._runs(call) is None:
+            values = ex.argument(call, "values", 1)
+            held = ex.dict_items(values).get("messages") if values is not None else None
+            return Transfer(call, "store", ex.source(held, 40)) if held is not None else self._stored(call)
+        if name not in THREAD_LOADS or self._runs(call) is not None:
+            return None
+        function = module.scope_of[call].function
+        names, parent = self._places.derived(function, call), module.parent
+        read = (node for node in function.nodes_of(cst.Attribute) if node.attr.value == "values")
+        plain = (node for node in read if not (isinstance(outer := parent[node], cst.Call) and outer.func is node))
+        return Transfer(call, "load", "the messages of the thread") if holds(plain, call, names) else None
 
     def _is_store(self, call: cst.Call) -> bool:
         """Whether what a call runs stores a part of a history, and another function takes it out again.

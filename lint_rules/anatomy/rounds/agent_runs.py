@@ -46,10 +46,13 @@ def _is_agent(anatomy: Anatomy, asked: tuple[cst.BaseExpression, Slot | None]) -
         if _is_made_by(anatomy, node.func, words.AGENTS):
             return _has_tools(anatomy, node, holder)
         return base is not None and _is_agent(anatomy, (base, None))
+    bound = [*_bound(anatomy, node)]
+    if any(isinstance(each, cst.Call) and _is_made_by(there, each.func, words.AGENTS) for there, (each, _) in bound):
+        return any(_is_agent(there, value) for there, value in bound)  # a type says nothing of tools
     slot = anatomy.facts.slots.of(node)
     said = anatomy.elements.annotation_of(slot) if slot is not None else None
     named = (part for part in (walk(said) if said is not None else ()) if isinstance(part, (cst.Name, cst.Attribute)))
-    return any(_is_agent(there, value) for there, value in _bound(anatomy, node)) or any(
+    return any(_is_agent(there, value) for there, value in bound) or any(
         _is_made_by(anatomy, name, words.AGENTS) for name in named
     )
 

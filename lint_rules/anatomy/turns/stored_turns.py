@@ -267,10 +267,19 @@ class StoredTurns:
     ) -> bool:
         """Whether two calls are given the same name or attribute; or the first gets none, but what is always the same.
 
-        `given` says what the names of the other one stand for where the first is called.
+        Also as a part of an object that is made before, or of a dict: `turn = Turn(key, answer)`. `given` says what the
+        names of the other one stand for where the first is called.
         """
         keys = {ex.dotted(node) for value in values_given(one) for node in _plain(value) if self._is_of_run(node)}
         told = [node for value in values_given(other) for node in _plain(value)]
+        made = [ex.inner(each) for node in told for each in self._facts.values_of(node)]
+        told += [
+            part
+            for each in made
+            if isinstance(each, cst.Dict)
+            or (isinstance(each, cst.Call) and made_class(self._anatomy, each) is not None)
+            for part in _plain(each)
+        ]
         if given is not None:
             told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
         return not keys or any(ex.dotted(node) in keys for node in told)

@@ -108,7 +108,12 @@ class _Sequence:
         for slot, alike in self._alike(lambda stored: len(nodes[stored.slot]) > 1).items():
             for number, (then, same) in enumerate(alike[:_MOST_ALIKE]):
                 for first, other in alike[:number] if then.node not in told else ():
-                    if slot[1] == then.slot and self._follows(first, then, other.until(same)):
+                    slots = other.until(same)
+                    if (
+                        slot[1] == then.slot
+                        and self._follows(first, then, slots)
+                        and self._has(then, first, same, slots)
+                    ):
                         told.add(then.node)
                         below = self._below(then)
                         inner = (below.node, self.places.anatomy) if below is not None else None
@@ -137,6 +142,19 @@ class _Sequence:
             return True
         failed = self.again.failed(first.node)
         return bool(failed) and self._comes_after(failed, then, avoiding) and self.places.stays_behind(first)
+
+    def _has(self, then: Stored, first: Stored, same: Same, slots: frozenset[Slot]) -> bool:
+        """Whether the names by which a message goes have got it on a way between two places, and nothing else since.
+
+        Or had it before. `answer = ""` on each way to `answer = said` of another loop is something else.
+        """
+        others = {point for name in same.names for point in self.again.bound(name)} - same.bound
+        if not others:
+            return True
+        avoiding = AnyOf(self.again.unstored(first.slot), self.again.renewed(slots))
+        start = [*self.again.points(first.node), *self.again.failed(first.node)]
+        start += [point for point in same.bound if self.again.leads(start, {point}, avoiding)]
+        return self._comes_after(start, then, AnyOf(avoiding, others))
 
     def _brings(self, stored: Stored, avoiding: AnyOf) -> bool:
         """Whether a message that comes with a whole list was put into that before, and is still the same."""

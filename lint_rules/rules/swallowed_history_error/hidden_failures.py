@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import libcst as cst
 
@@ -61,9 +62,8 @@ def hidden_failures(anatomy: Anatomy) -> Iterator[HiddenFailure]:
             continue
         for handler in guard.handlers:
             if any(_ABSENT.search(name) is None for name in exceptions.caught(handler)):
-                found = _judged(storing, guard, handler, transfers[0])
-                if found is not None:
-                    yield found
+                judged = (_judged(storing, guard, handler, transfer) for transfer in transfers)
+                yield from islice(filter(None, judged), 1)
 
 
 def _does_more(anatomy: Anatomy, guard: cst.Try) -> bool:
@@ -272,30 +272,23 @@ def _places(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None,
 
 def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cst.Try) -> cst.CSTNode | None:
     """Where what the handler has emptied is written to a store: after it in the function, or anywhere by attribute."""
-    slot = anatomy.facts.slots.of(target)
-    function = anatomy.module.scope_of[guard].function
+    slot, function = anatomy.facts.slots.of(target), anatomy.module.scope_of[guard].function
     if slot is None or function.kind == "class":
         return None
-    flow = anatomy.flow(function)
-    parent = anatomy.module.parent
-    for call in anatomy.module.nodes_of(cst.Call):
-        if not _overwrites(anatomy, call) or not any(_is_or_holds(anatomy, arg.value, slot) for arg in call.args):
-            continue
-        if slot[0] != "var":
-            return call
-        is_there = anatomy.module.scope_of[call].function is function and not anatomy.module.inside(call, guard)
-        if is_there and not _goes_elsewhere(anatomy, call, guard):
-            if flow.reaches(flow.enclosing(guard.body, parent) or flow.at(guard), flow.enclosing(call, parent)):
-                return call
+    flow, parent, read = anatomy.flow(function), anatomy.module.parent, _read_in(anatomy, guard)
+    for each in [function] if slot[0] == "var" else anatomy.module.functions:
+        for save in anatomy.storage.saves(each):
+            if not save.outside or not _is_or_holds(anatomy, save.value, slot):
+                continue
+            elsewhere = bool(read) and not any(place.is_rewritten_at(save.place) for place in read)
+            if slot[0] != "var":
+                return save.node
+            if not elsewhere and not anatomy.module.inside(save.node, guard):
+                if flow.reaches(
+                    flow.enclosing(guard.body, parent) or flow.at(guard), flow.enclosing(save.node, parent)
+                ):
+                    return save.node
     return None
-
-
-def _goes_elsewhere(anatomy: Anatomy, call: cst.Call, guard: cst.Try) -> bool:
-    """Whether a call of its function saves to another place than a `try` reads."""
-    function, storage = anatomy.module.scope_of[guard].function, anatomy.storage
-    read = _read_in(anatomy, guard)
-    saved = [save.place for save in storage.saves(function) if save.node is call]
-    return bool(read and saved) and not any(place.is_rewritten_at(there) for place in read for there in saved)
 
 
 def _is_set_aside(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler) -> bool:
@@ -355,13 +348,6 @@ def _comes_from(anatomy: Anatomy, load: cst.BaseExpression, reader: Scope, guard
     """Whether a load is that of a `try`, or runs the function it stands in."""
     callee = anatomy.facts.slots.callee(load)
     return anatomy.module.inside(load, guard.body) or (callee is not None and reader in anatomy.calls.reachable(callee))
-
-
-def _overwrites(anatomy: Anatomy, call: cst.Call) -> bool:
-    full = anatomy.module.full_name(call.func)
-    return full in {"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"} or ex.called_name(call) in {
-        "write_text", "write", "write_bytes",
-    }  # fmt: skip
 
 
 def _is_or_holds(anatomy: Anatomy, value: cst.BaseExpression, slot: Slot) -> bool:

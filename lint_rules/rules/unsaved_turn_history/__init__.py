@@ -74,16 +74,16 @@ shows or returns the reply and on to the end of the turn, past everything that c
 own that gets nowhere else stores nothing. A function that asks, and shows what comes itself, piece by piece, shows the
 reply, too. Helpers and callers of the file are followed, and functions of other files that ask with the list, or with
 the object that has it. A reply that says itself that it failed is none, nor is one behind a test by which the part of
-it that is stored otherwise is not there. An `if` around the append counts as the program's own wish, unless it asks for
-tool calls, in whatever form: behind it the model is asked again in any case. In place of the list may stand a store: an
-object of this file or another, or a table, which is told the question, gives what is sent, and is told nothing but
-questions anywhere in the file. Or one that a function loads from, asks with, and tells what the model has said, while
-another way of the same function gives the reply to a user or a caller past that, also in the handler of what decodes
-it; an `if` around the store is the program's wish there. Or the list is given back beside the answer, to a caller that
-begins the next turn with it, and puts nothing there; or it is given back with the answer, and has the last replies of
-other ways. A file that is written at its end, and read nowhere, stores none. A list that begins anew in each turn, an
-object made for one task, a question beside the conversation (`[*history, question]`) and conversations that the API
-keeps (`previous_response_id`) are silent.
+it that is stored otherwise is not there, nor what has come of a stream in which an error is raised. An `if` around the
+append counts as the program's own wish, unless it asks for tool calls, in whatever form: behind it the model is asked
+again in any case. In place of the list may stand a store: an object of this file or another, or a table, which is told
+the question, gives what is sent, and is told nothing but questions anywhere in the file. Or one that a function loads
+from, asks with, and tells what the model has said, while another way of the same function gives the reply to a user or
+a caller past that, also in the handler of what decodes it; an `if` around the store is the program's wish there. Or the
+list is given back beside the answer, to a caller that begins the next turn with it, and puts nothing there; or it is
+given back with the answer, and has the last replies of other ways. A file that is written at its end, and read nowhere,
+stores none. A list that begins anew in each turn, an object made for one task, a question beside the conversation
+(`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
 
 For a round that is asked past its reply: the loop adds a message of the user or the system to the list that it sends,
 on a way from a reply without tool calls to the next request on which nothing that may be the reply is added; elsewhere

@@ -20,6 +20,7 @@ from lint_rules.anatomy.values.known import COPYING, sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.obligations.error_texts import ErrorTexts, made_with
 from lint_rules.rules.unsaved_turn_history.how_sent import how_sent
+from lint_rules.rules.unsaved_turn_history.late_turns import is_kept
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.reaching import Definition
@@ -117,7 +118,7 @@ class _Search:
 
         `self.summary = digest`, and then `del self.talk[:-8]`.
         """
-        if not self._is_kept(function, request, names) or self._is_answer(function, request, names):
+        if not is_kept(self.anatomy, function, request) or self._is_answer(function, request, names):
             return
         told = self._told(function, request)
         for node, place, history in self._rests(function, ways):
@@ -126,15 +127,6 @@ class _Search:
             if empty is not None:
                 yield Digest(node, history, request, empty)
                 return
-
-    def _is_kept(self, function: Scope, request: cst.Call, names: set[str]) -> bool:
-        """Whether a text is put into a place that lasts, or handed to what may keep it."""
-        for node in function.nodes_of(cst.Assign):
-            places = map(self.slots.of, ex.targets(node)) if holds([node.value], request, names) else ()
-            if any(place is not None and self._lasts(self.anatomy.aliases.of(place)) for place in places):
-                return True
-        calls = (call for call in function.nodes_of(cst.Call) if call is not request and self.anatomy.keeps(call))
-        return any(holds([arg.value for arg in call.args], request, names) for call in calls)
 
     def _is_answer(self, function: Scope, request: cst.Call, names: set[str]) -> bool:
         """Whether a text is stored as what the model has said in the talk."""

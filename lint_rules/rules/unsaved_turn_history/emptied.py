@@ -47,7 +47,8 @@ def emptied_stores(anatomy: Anatomy) -> Iterator[Emptied]:
 
 
 def _lost(anatomy: Anatomy, function: Scope, clear: cst.Call, saves: list[Save]) -> Emptied | None:
-    if any(_is_in(anatomy, save.node, *_HANDLERS) for save in saves) or _is_one_step(anatomy, function, clear, saves):
+    around = (outer for save in saves for outer in anatomy.module.ancestors(save.node))
+    if any(isinstance(outer, _HANDLERS) for outer in around) or _is_one_step(anatomy, function, clear, saves):
         return None
     for save in saves:
         load = _loaded_before(anatomy, function, clear, save)
@@ -98,7 +99,3 @@ def _is_kept(anatomy: Anatomy, function: Scope, load: Load, clear: cst.Call, sav
         for value in given
         for origin in storage.origins(value, function)
     )
-
-
-def _is_in(anatomy: Anatomy, node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
-    return any(isinstance(outer, kinds) for outer in anatomy.module.ancestors(node))

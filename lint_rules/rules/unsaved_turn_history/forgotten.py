@@ -150,17 +150,20 @@ class _Search:
                         )
 
     def _gives_with_answer(self, function: Scope, slot: Slot) -> list[cst.CSTNode]:
-        """Where a function gives back the list with something more, if it puts its last replies there itself."""
+        """Where a function gives back the list with something more, if it puts its last replies there itself.
+
+        What a request is handed is sent, and not given back.
+        """
         stored = self.anatomy.transcript.stored(function)
         puts = [one.node for one in stored if one.slot == slot and one.role == "assistant" and one.kind in GROWING]
         asks = self.anatomy.turns.requests(function)
         last = {point for ask in asks for point in self.places.ends_past(function, ask)}
-        given = ((node, node.value) for node in function.nodes_of(cst.Return) if node.value is not None)
-        more = ((node, walk(value)) for node, value in given if not _is_place(value))
         if last.isdisjoint(self.anatomy.points(function, puts)):
             return []
-        of = self.anatomy.facts.slots.of
-        return [node for node, parts in more if any(of(part) == slot for part in parts if _is_place(part))]
+        of, inside = self.anatomy.facts.slots.of, self.anatomy.module.inside
+        given = [node for node in function.nodes_of(cst.Return) if node.value is not None and not _is_place(node.value)]
+        held = [(node, part) for node in given for part in walk(node) if _is_place(part) and of(part) == slot]
+        return [*{node: None for node, part in held if not any(inside(part, ask) for ask in asks)}]
 
     def _way_to(self, function: Scope, pending: _Pending) -> cst.CSTNode:
         """Where the way of a reply parts from those that all lead to one `return`: the last `break` before it."""

@@ -230,7 +230,7 @@ class _Search:
         """Where what lasts is told how a turn ended whose rounds are in a list that goes nowhere.
 
         Of the results: `log.append(report(results))`; or of what the model said, too: `store.add(key, reply)`. Nowhere
-        where it is told in each round.
+        where it is told in each round, or by the tools as they run.
         """
         asks = self.anatomy.turns.requests(function)
         if len(asks) > MOST_REQUESTS:
@@ -251,6 +251,8 @@ class _Search:
         kept = self.anatomy.stored_turns.of(function) if replies and self._is_short(function) else []
         turns = (turn for turn in kept if turn.load is not None)
         told += [save for turn in turns if turn.whole is None for save in turn.saves if save not in told]
+        if any(not results.isdisjoint(self.places.derived(function, node)) for node in told):
+            return []  # what gives a result has told of it
         asking = set(self.anatomy.points(function, asks))
         loops = [loop for ask in asks if (loop := self.anatomy.module.loop_around(ask, own=True)) is not None]
         each = (

@@ -8,7 +8,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, reads
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.obligations.late_requests import LateRequests, seen_from
 from lint_rules.obligations.storing import stores_any
@@ -112,3 +112,14 @@ def _root(call: cst.Call) -> cst.BaseExpression | None:
     ):
         node = ex.receiver(node) if isinstance(node, cst.Call) else node.value
     return node
+
+
+def is_kept(anatomy: Anatomy, function: Scope, request: cst.Call) -> bool:
+    """Whether what a request gives is put into a place that lasts, or handed to what may keep it."""
+    names, slots = ReplyPlaces(anatomy).derived(function, request), anatomy.facts.slots
+    for node in function.nodes_of(cst.Assign):
+        for slot in map(slots.of, ex.targets(node)) if holds([node.value], request, names) else ():
+            if slot is not None and anatomy.aliases.is_lasting(anatomy.aliases.of(slot), function):
+                return True
+    calls = (call for call in function.nodes_of(cst.Call) if call is not request and anatomy.keeps(call))
+    return any(holds([arg.value for arg in call.args], request, names) for call in calls)

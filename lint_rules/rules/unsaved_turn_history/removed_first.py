@@ -18,6 +18,7 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import fails_to
+from lint_rules.rules.unsaved_turn_history.late_turns import is_kept
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -92,7 +93,7 @@ class _Search:
         for request in requests:
             for value in removal.values:
                 names = self.places.derived(again.function, value, grown=True, until=request)
-                if not holds(ex.handed(request), value, names) or not self._is_kept(again, request):
+                if not holds(ex.handed(request), value, names) or not is_kept(self.anatomy, again.function, request):
                     continue
                 keeping = [*self._keeping(again, request, value, names)]
                 if any(again.follows(call, removal.node, (), exceptions=False) for call in keeping):
@@ -120,16 +121,6 @@ class _Search:
         parts = [part for part in walk(node.value) if isinstance(part, cst.BaseExpression)]
         asks = any(isinstance(part, cst.Call) and self.anatomy.turns.reaches_model(part) for part in parts)
         return slot not in targets and not asks and any(self.slots.of(part) == slot for part in parts)
-
-    def _is_kept(self, again: Again, request: cst.Call) -> bool:
-        """Whether what a request gives is put into a place that lasts, or handed to what may keep it."""
-        names = self.places.derived(again.function, request)
-        for node in again.function.nodes_of(cst.Assign):
-            targets = (self.slots.of(target) for target in ex.targets(node) if holds([node.value], request, names))
-            if any(slot is not None and self.lasting.keeps(slot) is not None for slot in targets):
-                return True
-        calls = (call for call in again.function.nodes_of(cst.Call) if call is not request)
-        return any(self.anatomy.keeps(call) and holds([a.value for a in call.args], request, names) for call in calls)
 
 
 def _loses(there: Anatomy, write: HistoryWrite) -> bool:

@@ -57,11 +57,15 @@ class ShownReplies(ReplyPlaces):
                 yield leaves
 
     def _given_up(self, function: Scope, leaves: cst.CSTNode, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
-        """Where a stream of which a piece leaves is not read to its end: a jump under a test that no piece is asked."""
+        """Where a stream of which a piece leaves is not read to its end: a jump under a test that no piece is asked.
+
+        Or an error that is raised there: what came until then is no reply.
+        """
         module = self.anatomy.module
         for loop in module.ancestors(leaves):
             if not isinstance(loop, cst.For) or not (module.inside(call, loop.iter) or reads(loop.iter, taken)):
                 continue
+            yield from module.nodes_inside(loop.body, function, cst.Raise)
             for jump in module.nodes_inside(loop.body, function, cst.Break, cst.Return):
                 tests = [tested.test for tested, _ in conditions.passed(module, jump, loop)]
                 if jump is not leaves and tests and not any(is_read_in(test, taken) for test in tests):
