@@ -83,7 +83,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
                 yield _draft(anatomy, head, message, stored, "stored as the arguments of a tool call here")
     for text in texts(anatomy):
         for head in heads.within(text.content, text.function) if text.answers else ():
-            if text.tool is not None and not heads.matters(head, text.content):
+            if text.tool is not None and (heads.is_of_call(head) or not heads.matters(head, text.content)):
                 continue
             if head.node not in seen and not head.marked and is_json(anatomy.facts, head):
                 seen.add(head.node)

@@ -20,9 +20,11 @@ from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
 _WRAPPERS = frozenset({"str", "repr", "strip", "rstrip", "lstrip", "decode", "replace", "lower", "expandtabs"})
@@ -48,6 +50,8 @@ _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
 _SNIPPET = 201
 """Characters: what is cut to less is a snippet, where it is no whole result of a tool."""
+_SUCCESS = 200
+"""The first status of HTTP that says so (RFC 9110); a process that has failed never gives as much."""
 _FEW = 20
 """Lines: fewer of them are a choice."""
 _PRECISION = re.compile(r"\.\d+$")
@@ -320,7 +324,7 @@ class Heads:
             node.value for node in way.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == slot
         ]
         told = any(self._tells(part) or _is_foreign(part) for part in added)
-        for value in [*self.facts.assigned(slot), *added]:
+        for value in [*self._held_before(node, slot), *added]:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
             yield from self._find(value, way.told(told)._replace(noted=noted))
         for listed in self.facts.gone_through(slot):
@@ -339,6 +343,15 @@ class Heads:
         if way.callers and not way.calls and is_parameter(slot):
             self._ends.append((slot, way))
             yield from self._handed(slot, way._replace(depth=way.depth + 1))
+
+    def _held_before(self, name: cst.Name, slot: Slot) -> list[cst.BaseExpression]:
+        """What is assigned to a name, but for what only is when nothing comes to this place any more."""
+        values, function = self.facts.assigned(slot), self.module.scope_of[name].function
+        if function.kind != "function" or not self.anatomy.points(function, [name]):
+            return values
+        own = [value for value in values if self.module.scope_of[value].function is function]
+        gone = {value for value in own if not self.anatomy.leads(function, [value], [name])}
+        return [value for value in values if value not in gone]
 
     def _handed(self, slot: Slot, way: _Way) -> Iterator[Head]:
         """What the callers of its function hand to a parameter."""
@@ -618,16 +631,14 @@ class Heads:
         is what the message says in which it is; `result`: that is what a tool gives back.
         """
         alone = result and not (head.each or self.module.in_handler(head.node))
-        function = self.module.scope_of[head.calls[0]].function if head.calls else head.function
-        given = {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
+        given = self._written_for(self._outermost(head))
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
         values = self._values(head.text, head.calls)
-        parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
         if self._is_under(head, _LABEL if alone else _SNIPPET):
             return False
         if any(not given.isdisjoint(_named(size)) for size in sizes):
             return False
-        if self._is_error(head) or any(self._is_given(part, given, head.calls) for part in parts):
+        if self._is_error(head):
             return False
         if head.is_text or self._is_said(head) or self._is_put_in(head) or self._is_text_given_back(head):
             return True
@@ -679,8 +690,21 @@ class Heads:
 
     def is_of_call(self, head: Head) -> bool:
         """Whether it is what the model has written to call the tool: it has the whole of that."""
-        kinds = {kind for value in self._values(head.text, head.calls) for kind in self.facts.kinds(value)}
-        return not kinds.isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
+        values = self._values(head.text, head.calls)
+        kinds = {kind for value in values for kind in self.facts.kinds(value)}
+        if not kinds.isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}):
+            return True
+        given = self._written_for(self._outermost(head))
+        parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
+        return any(self._is_given(part, given, head.calls) for part in parts)
+
+    def _outermost(self, head: Head) -> Scope:
+        """The function from which the text comes to the place where it is said."""
+        return self.module.scope_of[head.calls[0]].function if head.calls else head.function
+
+    def _written_for(self, function: Scope) -> set[str]:
+        """The parameters of a tool that get what the model has written."""
+        return {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a length is somebody's choice: no place in the text that has been looked for, in all of it."""
@@ -738,7 +762,26 @@ class Heads:
         handlers = (outer for outer in places if isinstance(outer, cst.ExceptHandler))
         caught = {name for outer in handlers if outer.name is not None for name in ex.target_names(outer.name.name)}
         values = self._values(head.text, head.calls)
-        return not caught.isdisjoint(name for value in values for name in _named(value))
+        return self._is_refusal(head) or not caught.isdisjoint(name for value in values for name in _named(value))
+
+    def _is_refusal(self, head: Head) -> bool:
+        """`f"{page.status}: {page.text[:n]}"` under `if page.status >= 400`: the status says what has failed."""
+        pair = ex.member(head.text)
+        whole = ex.dotted(pair[0]) if pair is not None else None
+        beside = {ex.dotted(part) for part in walk(self.module.statement(head.node)) if isinstance(part, cst.Attribute)}
+
+        def of_success(test: cst.BaseExpression) -> bool | None:
+            """What a test of the status gives where that is the least one of success."""
+            if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+                return None
+            left, operator, right = ex.compared(test)
+            of_it = isinstance(left, cst.Attribute) and ex.dotted(left.value) == whole and ex.dotted(left) in beside
+            status = ex.integer(right) if of_it else None
+            return ex.holds(operator, _SUCCESS, status) if status is not None and status >= _SUCCESS else None
+
+        return whole is not None and any(
+            evaluate(tested.test, of_success) is (not holds) for tested, holds in passed(self.module, head.node)
+        )
 
     def _makes_text(self, value: cst.BaseExpression) -> bool:
         value = ex.inner(value)

@@ -90,9 +90,15 @@ def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
         if parsed:
             named = any(_is_apart(facts, parts[key], bound) for key in _TOOL_KEYS & parts.keys())
             match = _matches(facts, call.args[0].value, function)
-            beside = (_matches(facts, value, function) for key, value in parts.items() if key not in parsed)
+            others = (value for key, value in parts.items() if key not in parsed and not _is_same(facts, value, call))
+            beside = (_matches(facts, value, function) for value in others)
             return (named and not parsed.isdisjoint(_ARGUMENT_KEYS)) or not all(map(match.isdisjoint, beside))
     return False
+
+
+def _is_same(facts: Facts, value: cst.BaseExpression, call: cst.Call) -> bool:
+    """Whether a value is the text itself that a call parses: nothing else has come with it."""
+    return facts.slots.of_name(value) is not None and facts.slots.of(value) == facts.slots.of(call.args[0].value)
 
 
 def _put_beside(facts: Facts, target: cst.BaseExpression | None, function: Scope) -> dict[str, cst.BaseExpression]:
