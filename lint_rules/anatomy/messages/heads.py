@@ -691,9 +691,6 @@ class Heads:
     def is_of_call(self, head: Head) -> bool:
         """Whether it is what the model has written to call the tool: it has the whole of that."""
         values = self._values(head.text, head.calls)
-        kinds = {kind for value in values for kind in self.facts.kinds(value)}
-        if not kinds.isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}):
-            return True
         given = self._written_for(self._outermost(head))
         parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
         return any(self._is_given(part, given, head.calls) for part in parts)
@@ -731,9 +728,14 @@ class Heads:
         return any(size is not None and size < most for size in sizes)
 
     def _is_given(self, text: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...]) -> bool:
-        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on."""
+        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on.
+
+        Or of what is known as the arguments of a call.
+        """
         queue, seen = [text], set[str]()
-        for value in map(ex.inner, queue if given else ()):
+        for value in map(ex.inner, queue):
+            if not self.facts.kinds(value).keys().isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}):
+                return True
             if isinstance(value, cst.Call) and (cleaned := _cleaned(value)) is not None:
                 queue += ex.alternatives(cleaned)
             elif isinstance(value, cst.Call) and (
