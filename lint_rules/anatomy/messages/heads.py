@@ -854,10 +854,13 @@ def _parts_set(anatomy: Anatomy, function: Scope) -> dict[Slot, list[tuple[str, 
     """What a function sets in objects: `result.output = text[:n]`, `result["truncated"] = True`."""
     found: dict[Slot, list[tuple[str, cst.BaseExpression]]] = {}
     for node in function.nodes_of(cst.Assign):
-        pair = ex.member(node.targets[0].target)
-        slot = anatomy.facts.slots.of(pair[0]) if pair is not None else None
-        if pair is not None and slot is not None:
-            found.setdefault(slot, []).append((pair[1], node.value))
+        place = node.targets[0].target
+        key = (ex.member(place) or (place, ""))[1]
+        while isinstance(place, (cst.Attribute, cst.Subscript)):  # `found[name]["error"] = text[:n]`
+            place = place.value
+            slot = anatomy.facts.slots.of(place)
+            if slot is not None:
+                found.setdefault(slot, []).append((key, node.value))
     return found
 
 
