@@ -607,7 +607,9 @@ class Heads:
         return found[0].facts.assigned(found[1]) if found is not None else here
 
     def is_told_beside(self, head: Head) -> bool:
-        """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
+        """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`, a status of refusal."""
+        if self._is_refusal(head):
+            return True
         for display in self.module.ancestors(head.node):
             for element in display.elements if isinstance(display, cst.Dict) else ():
                 if not isinstance(element, cst.DictElement):
@@ -764,7 +766,7 @@ class Heads:
         handlers = (outer for outer in places if isinstance(outer, cst.ExceptHandler))
         caught = {name for outer in handlers if outer.name is not None for name in ex.target_names(outer.name.name)}
         values = self._values(head.text, head.calls)
-        return self._is_refusal(head) or not caught.isdisjoint(name for value in values for name in _named(value))
+        return not caught.isdisjoint(name for value in values for name in _named(value))
 
     def _is_refusal(self, head: Head) -> bool:
         """`f"{page.status}: {page.text[:n]}"` under `if page.status >= 400`: the status says what has failed."""
@@ -854,7 +856,7 @@ def _parts_set(anatomy: Anatomy, function: Scope) -> dict[Slot, list[tuple[str, 
     """What a function sets in objects: `result.output = text[:n]`, `result["truncated"] = True`."""
     found: dict[Slot, list[tuple[str, cst.BaseExpression]]] = {}
     for node in function.nodes_of(cst.Assign):
-        place = node.targets[0].target
+        place: cst.CSTNode = node.targets[0].target
         key = (ex.member(place) or (place, ""))[1]
         while isinstance(place, (cst.Attribute, cst.Subscript)):  # `found[name]["error"] = text[:n]`
             place = place.value

@@ -111,9 +111,7 @@ def offer_of_callers(anatomy: Anatomy, offer: Offer, parts: frozenset[Returned])
         yield Offer(site.node, offered, functions, offer.request, parts, maybe=maybe)
 
 
-def _handed_on(
-    anatomy: Anatomy, offer: Offer, bound: dict[Slot, cst.BaseExpression]
-) -> Iterator[cst.BaseExpression]:
+def _handed_on(anatomy: Anatomy, offer: Offer, bound: dict[Slot, cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
     """What a call of the function that asks gives it, and the defaults of what it leaves out and the request gets."""
     function, slots = anatomy.module.scope_of[offer.call].function, anatomy.facts.slots
     sent = {slots.of(arg.value) for arg in offer.call.args}
