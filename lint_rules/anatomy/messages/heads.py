@@ -608,23 +608,13 @@ class Heads:
 
     def is_told_beside(self, head: Head) -> bool:
         """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`, a status of refusal."""
-        if self._is_refusal(head):
-            return True
         for display in self.module.ancestors(head.node):
-            for element in display.elements if isinstance(display, cst.Dict) else ():
-                if not isinstance(element, cst.DictElement):
-                    continue
-                if self.module.inside(head.node, element):
-                    if words.NAMES_A_PART.search(ex.text(element.key) or ""):
-                        return True
-                elif measured := [*map(ex.source, _measured(element.value))]:
-                    if ex.source(head.text) in measured:
-                        return True
-                elif self._tells(element.key):
-                    return True
+            held = self._held(display) if isinstance(display, cst.Dict) else ()
+            if any(told and self.module.inside(head.node, value) for _, value, told in held):
+                return True
             if isinstance(display, cst.BaseSmallStatement):
                 break
-        return False
+        return self._is_refusal(head)
 
     def matters(self, head: Head, content: cst.BaseExpression, *, result: bool = True) -> bool:
         """Whether it is a text of some length that a program has got by itself, and cuts by itself.
@@ -633,7 +623,7 @@ class Heads:
         is what the message says in which it is; `result`: that is what a tool gives back.
         """
         alone = result and not (head.each or self.module.in_handler(head.node))
-        given = self._written_for(self._outermost(head))
+        given = self._written_for(head)
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
         values = self._values(head.text, head.calls)
         if self._is_under(head, _LABEL if alone else _SNIPPET):
@@ -693,16 +683,13 @@ class Heads:
     def is_of_call(self, head: Head) -> bool:
         """Whether it is what the model has written to call the tool: it has the whole of that."""
         values = self._values(head.text, head.calls)
-        given = self._written_for(self._outermost(head))
+        given = self._written_for(head)
         parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
         return any(self._is_given(part, given, head.calls) for part in parts)
 
-    def _outermost(self, head: Head) -> Scope:
-        """The function from which the text comes to the place where it is said."""
-        return self.module.scope_of[head.calls[0]].function if head.calls else head.function
-
-    def _written_for(self, function: Scope) -> set[str]:
-        """The parameters of a tool that get what the model has written."""
+    def _written_for(self, head: Head) -> set[str]:
+        """Where a tool says the text, its parameters that get what the model has written."""
+        function = self.module.scope_of[head.calls[0]].function if head.calls else head.function
         return {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
