@@ -204,6 +204,7 @@ CALLS_ATTRIBUTES = frozenset({"tool_calls"})
 CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call"})
 CALL_WRAPPERS = frozenset({"toolUse", "functionCall", "function_call"})
 """Keys under which a part of a message of Bedrock or Gemini holds a call."""
+CALL_WORDS = CALLS_ATTRIBUTES | CALL_TAGS | CALL_WRAPPERS
 RESULT_TAGS = frozenset({"tool_result", "function_call_output", "tool-result", "tool_response", "function_response"})
 """Values of `.type` that mark a block of a reply as a tool call."""
 

@@ -247,14 +247,14 @@ class Leftovers:
         if slot is None:
             return False
         values = [v for v in self.facts.assigned(slot) if self.module.scope_of[v].function is slot[1]]
-        inside = [v for v in values if self.module.inside(v, self.loop.node.body)]
-        before = [v for v in values if v not in inside]
+        before = [v for v in values if not self.module.inside(v, self.loop.node.body)]
+        inside = [v for v in (*values, *self._added(slot)) if self.module.inside(v, self.loop.node.body)]
         if len(before) != 1 or not inside or ex.dotted(before[0]) == "None":
             return False
         if not is_neutral(before[0]) and not self._stands_in(part, before[0], inside):
             return False
         said = any(map(self._is_said, inside))
-        return said and all(map(self.ends_the_loop, inside)) and not self._added(slot)
+        return said and all(map(self.ends_the_loop, inside))
 
     def _has_first_value(self, part: cst.BaseExpression) -> bool:
         """An object from before the loop of which a part, empty there, is set where the loop is left, and no other."""

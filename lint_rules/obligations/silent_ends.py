@@ -104,19 +104,20 @@ class _Way:
         """Those that the model's answer leads to."""
         exits = self.limits.exits
         said = {decision.node for decision in self.limits.decisions if self._is_answer(decision.node, decision.cause)}
-        return self._behind([t for p in exits.deciding if p.statement in said for t in exits.behind(p)])
+        return self._behind([t for p in exits.deciding if p.statement in said for t in exits.behind(p)], asking=True)
 
     def _is_answer(self, node: cst.CSTNode, cause: Cause) -> bool:
         """Whether a decision to leave hangs on the reply: on whether it has calls, whatever else is asked there."""
         test = getattr(node, "test", None)
         return cause is Cause.REPLY or (test is not None and reads_calls(self.anatomy.facts, test))
 
-    def _behind(self, start: list[Point]) -> set[Point]:
+    def _behind(self, start: list[Point], *, asking: bool = False) -> set[Point]:
+        """The points that some lead to; beyond those where the model is asked only where that may be the answer."""
         found = set(start)
         queue = list(start)
         while queue:
             point = queue.pop()
-            for target, kind in point.successors if not self.asks(point) else ():
+            for target, kind in point.successors if asking or not self.asks(point) else ():
                 if kind != "exception" and target not in found and target.statement is not self.loop.node:
                     found.add(target)
                     queue.append(target)

@@ -37,9 +37,9 @@ def slim(message):
 
 ## How it decides
 A slice from the front of the arguments of a tool call (as text) is stored as `arguments` of a call; or a slice of what
-`json.dumps` made, here or in another function of the file, is the content of a message with the result of a call, and
-nothing beside it says that something is missing. Names, concatenations, f-strings, conditional expressions and
-functions of the same file are followed.
+`json.dumps` made, here or in another function of the file, is what a tool gives back, or a part of a message or of a
+request, and nothing beside it says that something is missing. What a text is made of, and what tells of a cut, is found
+as for AGL701.
 
 ## Known problems
 JSON that is cut in another file is not seen.
@@ -59,7 +59,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.heads import Head, Heads, is_json
-from lint_rules.anatomy.messages.message_texts import texts
+from lint_rules.anatomy.messages.message_texts import cut_texts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -81,18 +81,15 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
                     " and the API, or the next parser, refuses it"
                 )
                 yield _draft(anatomy, head, message, stored, "stored as the arguments of a tool call here")
-    for text in texts(anatomy):
-        for head in heads.within(text.content, text.function) if text.answers else ():
-            if text.tool is not None and not heads.matters(head, text.content):
-                continue
-            if head.node not in seen and not head.marked and is_json(anatomy.facts, head):
-                seen.add(head.node)
-                message = (
-                    f"the JSON of a tool's result is cut by length (`{ex.source(head.node, 40)}`): the model gets"
-                    " broken data that nothing tells from complete data"
-                )
-                where = "given back here" if text.tool else "stored as the result of a tool call here"
-                yield _draft(anatomy, head, message, text.node, where)
+    for text, head in cut_texts(anatomy):
+        if head.node not in seen and is_json(anatomy.facts, head):
+            what = "the JSON of a tool's result" if text.answers else "JSON that a model reads"
+            message = (
+                f"{what} is cut by length (`{ex.source(head.node, 40)}`): the model gets broken data that nothing"
+                " tells from complete data"
+            )
+            where = "given back here" if text.tool else "a message gets it here"
+            yield _draft(anatomy, head, message, text.node, where)
 
 
 def _arguments(anatomy: Anatomy) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:

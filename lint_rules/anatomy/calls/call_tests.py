@@ -6,6 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.vocabulary import CALL_WORDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import SourceModule
@@ -15,7 +16,6 @@ from lint_rules.syntax.walk import children, walk
 _SAYS_CALLS = frozenset({"stop_reason", "finish_reason", "stopReason", "function_call", "done_reason"})
 _ENDS = frozenset({"stop_reason", "finish_reason", "stopReason", "finishReason"})
 _CONTENTS = frozenset({"content", "parts", "output"})
-_CALL_WORDS = frozenset({"tool_use", "tool_calls", "function_call", "tool_call", "toolUse"})
 _IS_NAMED = {cst.Equal: False, cst.In: False, cst.NotEqual: True, cst.NotIn: True}
 """What a comparison with the name of a call's type gives where there is no call."""
 _NAMES = frozenset({cst.Name, cst.Attribute, cst.Subscript, cst.Call})
@@ -25,7 +25,7 @@ _KINDS = (Kind.CALLS, Kind.CALL, Kind.FUNCTION)
 def speaks_of_calls(facts: Facts, test: cst.BaseExpression) -> bool:
     """Whether a condition asks about the calls of a reply, itself or through a name set from them."""
     for node in walk(test):
-        if isinstance(node, cst.SimpleString) and ex.text(node) in _CALL_WORDS:
+        if isinstance(node, cst.SimpleString) and ex.text(node) in CALL_WORDS:
             return True
         if type(node) in _NAMES:
             kinds = facts.kinds(node)  # type: ignore[arg-type]
@@ -68,9 +68,9 @@ def denies_calls(test: cst.BaseExpression) -> bool:
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return False
     operator, other = test.comparisons[0].operator, test.comparisons[0].comparator
-    if isinstance(other, cst.SimpleString) and ex.text(other) in _CALL_WORDS:
+    if isinstance(other, cst.SimpleString) and ex.text(other) in CALL_WORDS:
         return isinstance(operator, (cst.NotEqual, cst.NotIn))
-    if (ex.asked(test) or (None, ""))[1] in _CALL_WORDS:
+    if (ex.asked(test) or (None, ""))[1] in CALL_WORDS:
         return isinstance(operator, cst.NotIn)
     return isinstance(operator, (cst.Is, cst.Equal, cst.LessThan))
 
@@ -90,7 +90,7 @@ def without_calls(facts: Facts, test: cst.BaseExpression) -> bool | None:
         if _is_count(facts, left):
             count = ex.integer(right)
             return ex.holds(operator, 0, count) if count is not None else None
-        return _IS_NAMED.get(type(operator)) if _CALL_WORDS & {ex.text(left), ex.text(right)} else None
+        return _IS_NAMED.get(type(operator)) if CALL_WORDS & {ex.text(left), ex.text(right)} else None
     if isinstance(test, cst.Call) and ex.dotted(test.func) in {"bool", "len", "any"} and len(test.args) == 1:
         given = test.args[0].value
         return without_calls(facts, given.elt if isinstance(given, cst.GeneratorExp) else given)

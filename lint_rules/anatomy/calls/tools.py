@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.program.modules import ClassFrame, Frame, Module
+from lint_rules.program.modules import Bound, ClassFrame, Frame, Module
 from lint_rules.program.values import Container, Function, Values
 from lint_rules.syntax.below import walk
 from lint_rules.syntax.memo import kept
@@ -72,18 +72,22 @@ class _Told:
         """
         ways = (self._by_declaration, self._by_decorator, self._by_class, self._offered, self._by_name, self._named)
         found: dict[Frame, frozenset[str] | None] = dict.fromkeys(frame for way in ways for frame in way())
-        queue = [*found, *(frame for said, where in self._answers() for frame, _ in self._runs(said, where))]
-        handed: dict[Frame, frozenset[str] | None] = dict.fromkeys(queue)
-        for frame in queue:
+        answers = (each for said, where in self._answers() for each in self._runs(said, where))
+        queue = [*((frame, None) for frame in found), *((run.callee, run.place) for run in answers)]
+        handed: dict[Frame, frozenset[str] | None] = {frame: None for frame, _ in queue}
+        known = set(queue)
+        for frame, place in queue:
             if frame.module is not self._module:
                 found.setdefault(frame, handed[frame])
-            passed_on = [each for value in frame.returned for each in self._runs(value, frame)]
+            passed_on = [run for value in frame.returned for run in self._runs(value, frame, place)]
             if type(frame.node) is ast.Lambda:  # what it runs is the tool
-                found |= dict.fromkeys(further for further, _ in passed_on)
-            for further, call in passed_on:
-                if further not in handed and len(queue) < _MOST:
-                    handed[further] = self._written(call, further, frame, handed[frame])
-                    queue.append(further)
+                found |= {run.callee: None for run in passed_on}
+            for run in passed_on:
+                if (run.callee, run.place) not in known and len(queue) < _MOST:
+                    known.add((run.callee, run.place))
+                    if run.callee not in handed:
+                        handed[run.callee] = self._written(run.call, run.callee, frame, handed[frame])
+                    queue.append((run.callee, run.place))
         return ((frame, written) for frame, written in found.items() if type(frame.node) is not ast.Lambda)
 
     def _written(
@@ -226,24 +230,40 @@ class _Told:
             )
             yield from ((each["response"], frame) for each in inside if "response" in each)
 
-    def _runs(self, said: ast.expr, frame: Frame) -> Iterator[tuple[Frame, ast.Call]]:
-        """The functions of which a text is the result, or a part of one that no word calls incomplete; by calls."""
-        stack: list[tuple[Any, int]] = [(said, 0)]
+    def _runs(self, said: ast.expr, frame: Frame, place: int | None = None) -> Iterator[_Run]:
+        """The functions of which a text is the result, or a part of one that no word calls incomplete; by calls.
+
+        `place`: of a tuple that `said` is, the text is what stands there.
+        """
+        stack: list[tuple[Any, int, int | None]] = [(said, 0, place)]
         while stack:
-            node, depth = stack.pop()
+            node, depth, at = stack.pop()
             if depth > _DEEPEST:
                 continue
             callees = self._values.callees(node, frame) if type(node) is ast.Call else []
             if callees:
-                yield from ((callee, node) for callee in callees)
+                yield from (_Run(callee, node, at) for callee in callees)
             elif type(node) is ast.Name:
-                bound = list(_bound(node, frame))
-                if not any(type(value) is not ast.Call and _notes(value) for value in bound):
-                    stack += [(value, depth + 1) for value in bound]
+                bounds = list(_bounds(node, frame))
+                if not any(type(bound.node) is not ast.Call and _notes(bound.node) for bound in bounds):
+                    stack += [(b.node, depth + 1, b.path[-1] if b.path else at) for b in bounds]
+            elif type(node) is ast.Tuple and at is not None:
+                stack += [(part, depth + 1, None) for part in node.elts[at : at + 1]]
             elif not isinstance(node, (ast.BinOp, ast.JoinedStr)) or not _notes(node):
-                stack += [(part, depth + 1) for part in _PARTS.get(type(node), lambda _: ())(node)]
+                at = at if type(node) in _SAME else None
+                stack += [(part, depth + 1, at) for part in _PARTS.get(type(node), lambda _: ())(node)]
 
 
+class _Run(NamedTuple):
+    """A call of a function whose result, or what it has at a place of a tuple, becomes a text."""
+
+    callee: Frame
+    call: ast.Call
+    place: int | None
+
+
+_SAME = frozenset({ast.Await, ast.IfExp, ast.BoolOp})
+"""What is one of its parts."""
 _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
     ast.Await: lambda node: [node.value],
     ast.Attribute: lambda node: [node.value],
@@ -358,10 +378,14 @@ def _own_attributes(method: Frame) -> Iterator[ast.Attribute]:
 
 def _bound(node: ast.AST | None, frame: Frame) -> Iterator[Any]:
     """What a name is assigned where it is bound."""
+    return (bound.node for bound in _bounds(node, frame))
+
+
+def _bounds(node: ast.AST | None, frame: Frame) -> Iterator[Bound]:
     around = frame.lookup(node.id) if type(node) is ast.Name else None
     for bound in around.bound.get(getattr(node, "id", ""), ()) if around is not None else ():
         if bound.how == "value":
-            yield bound.node
+            yield bound
 
 
 def _handed_as_keywords(node: Any, frame: Frame) -> dict[str, ast.expr]:

@@ -20,9 +20,11 @@ from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
 _WRAPPERS = frozenset({"str", "repr", "strip", "rstrip", "lstrip", "decode", "replace", "lower", "expandtabs"})
@@ -48,6 +50,8 @@ _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
 _SNIPPET = 201
 """Characters: what is cut to less is a snippet, where it is no whole result of a tool."""
+_SUCCESS = 200
+"""The first status of HTTP that says so (RFC 9110); a process that has failed never gives as much."""
 _FEW = 20
 """Lines: fewer of them are a choice."""
 _PRECISION = re.compile(r"\.\d+$")
@@ -320,7 +324,7 @@ class Heads:
             node.value for node in way.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == slot
         ]
         told = any(self._tells(part) or _is_foreign(part) for part in added)
-        for value in [*self.facts.assigned(slot), *added]:
+        for value in [*self._held_before(node, slot), *added]:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
             yield from self._find(value, way.told(told)._replace(noted=noted))
         for listed in self.facts.gone_through(slot):
@@ -339,6 +343,15 @@ class Heads:
         if way.callers and not way.calls and is_parameter(slot):
             self._ends.append((slot, way))
             yield from self._handed(slot, way._replace(depth=way.depth + 1))
+
+    def _held_before(self, name: cst.Name, slot: Slot) -> list[cst.BaseExpression]:
+        """What is assigned to a name, but for what only is when nothing comes to this place any more."""
+        values, function = self.facts.assigned(slot), self.module.scope_of[name].function
+        if function.kind != "function" or not self.anatomy.points(function, [name]):
+            return values
+        own = [value for value in values if self.module.scope_of[value].function is function]
+        gone = {value for value in own if not self.anatomy.leads(function, [value], [name])}
+        return [value for value in values if value not in gone]
 
     def _handed(self, slot: Slot, way: _Way) -> Iterator[Head]:
         """What the callers of its function hand to a parameter."""
@@ -594,22 +607,14 @@ class Heads:
         return found[0].facts.assigned(found[1]) if found is not None else here
 
     def is_told_beside(self, head: Head) -> bool:
-        """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
+        """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`, a status of refusal."""
         for display in self.module.ancestors(head.node):
-            for element in display.elements if isinstance(display, cst.Dict) else ():
-                if not isinstance(element, cst.DictElement):
-                    continue
-                if self.module.inside(head.node, element):
-                    if words.NAMES_A_PART.search(ex.text(element.key) or ""):
-                        return True
-                elif measured := [*map(ex.source, _measured(element.value))]:
-                    if ex.source(head.text) in measured:
-                        return True
-                elif self._tells(element.key):
-                    return True
+            held = self._held(display) if isinstance(display, cst.Dict) else ()
+            if any(told and self.module.inside(head.node, value) for _, value, told in held):
+                return True
             if isinstance(display, cst.BaseSmallStatement):
                 break
-        return False
+        return self._is_refusal(head)
 
     def matters(self, head: Head, content: cst.BaseExpression, *, result: bool = True) -> bool:
         """Whether it is a text of some length that a program has got by itself, and cuts by itself.
@@ -618,16 +623,14 @@ class Heads:
         is what the message says in which it is; `result`: that is what a tool gives back.
         """
         alone = result and not (head.each or self.module.in_handler(head.node))
-        function = self.module.scope_of[head.calls[0]].function if head.calls else head.function
-        given = {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
+        given = self._written_for(head)
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
         values = self._values(head.text, head.calls)
-        parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
         if self._is_under(head, _LABEL if alone else _SNIPPET):
             return False
         if any(not given.isdisjoint(_named(size)) for size in sizes):
             return False
-        if self._is_error(head) or any(self._is_given(part, given, head.calls) for part in parts):
+        if self._is_error(head):
             return False
         if head.is_text or self._is_said(head) or self._is_put_in(head) or self._is_text_given_back(head):
             return True
@@ -679,8 +682,15 @@ class Heads:
 
     def is_of_call(self, head: Head) -> bool:
         """Whether it is what the model has written to call the tool: it has the whole of that."""
-        kinds = {kind for value in self._values(head.text, head.calls) for kind in self.facts.kinds(value)}
-        return not kinds.isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
+        values = self._values(head.text, head.calls)
+        given = self._written_for(head)
+        parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
+        return any(self._is_given(part, given, head.calls) for part in parts)
+
+    def _written_for(self, head: Head) -> set[str]:
+        """Where a tool says the text, its parameters that get what the model has written."""
+        function = self.module.scope_of[head.calls[0]].function if head.calls else head.function
+        return {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a length is somebody's choice: no place in the text that has been looked for, in all of it."""
@@ -707,9 +717,14 @@ class Heads:
         return any(size is not None and size < most for size in sizes)
 
     def _is_given(self, text: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...]) -> bool:
-        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on."""
+        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on.
+
+        Or of what is known as the arguments of a call.
+        """
         queue, seen = [text], set[str]()
-        for value in map(ex.inner, queue if given else ()):
+        for value in map(ex.inner, queue):
+            if not self.facts.kinds(value).keys().isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}):
+                return True
             if isinstance(value, cst.Call) and (cleaned := _cleaned(value)) is not None:
                 queue += ex.alternatives(cleaned)
             elif isinstance(value, cst.Call) and (
@@ -739,6 +754,25 @@ class Heads:
         caught = {name for outer in handlers if outer.name is not None for name in ex.target_names(outer.name.name)}
         values = self._values(head.text, head.calls)
         return not caught.isdisjoint(name for value in values for name in _named(value))
+
+    def _is_refusal(self, head: Head) -> bool:
+        """`f"{page.status}: {page.text[:n]}"` under `if page.status >= 400`: the status says what has failed."""
+        pair = ex.member(head.text)
+        whole = ex.dotted(pair[0]) if pair is not None else None
+        beside = {ex.dotted(part) for part in walk(self.module.statement(head.node)) if isinstance(part, cst.Attribute)}
+
+        def of_success(test: cst.BaseExpression) -> bool | None:
+            """What a test of the status gives where that is the least one of success."""
+            if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+                return None
+            left, operator, right = ex.compared(test)
+            of_it = isinstance(left, cst.Attribute) and ex.dotted(left.value) == whole and ex.dotted(left) in beside
+            status = ex.integer(right) if of_it else None
+            return ex.holds(operator, _SUCCESS, status) if status is not None and status >= _SUCCESS else None
+
+        return whole is not None and any(
+            evaluate(tested.test, of_success) is (not holds) for tested, holds in passed(self.module, head.node)
+        )
 
     def _makes_text(self, value: cst.BaseExpression) -> bool:
         value = ex.inner(value)
@@ -809,10 +843,13 @@ def _parts_set(anatomy: Anatomy, function: Scope) -> dict[Slot, list[tuple[str, 
     """What a function sets in objects: `result.output = text[:n]`, `result["truncated"] = True`."""
     found: dict[Slot, list[tuple[str, cst.BaseExpression]]] = {}
     for node in function.nodes_of(cst.Assign):
-        pair = ex.member(node.targets[0].target)
-        slot = anatomy.facts.slots.of(pair[0]) if pair is not None else None
-        if pair is not None and slot is not None:
-            found.setdefault(slot, []).append((pair[1], node.value))
+        place: cst.CSTNode = node.targets[0].target
+        key = (ex.member(place) or (place, ""))[1]
+        while isinstance(place, (cst.Attribute, cst.Subscript)):  # `found[name]["error"] = text[:n]`
+            place = place.value
+            slot = anatomy.facts.slots.of(place)
+            if slot is not None:
+                found.setdefault(slot, []).append((key, node.value))
     return found
 
 

@@ -12,7 +12,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import inherited, run_elsewhere
-from lint_rules.anatomy.messages.heads import Heads
+from lint_rules.anatomy.messages.heads import Head, Heads
 from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
@@ -62,6 +62,21 @@ def texts(anatomy: Anatomy) -> Iterator[MessageText]:
     yield from _asked(anatomy)
     yield from _cut_ones(anatomy)
     yield from _given_back(anatomy)
+
+
+def cut_texts(anatomy: Anatomy) -> Iterator[tuple[MessageText, Head]]:
+    """The heads that texts are cut to, of some length, where nothing says that anything is missing; each once."""
+    heads, seen = Heads(anatomy), set[cst.CSTNode]()
+    for text in texts(anatomy) if next(heads.all(), None) is not None else ():
+        for head in heads.within(text.content, text.function, callers=text.tool is None):
+            told = head.marked or (head.noted and not text.changed) or heads.keeps_tail(head)
+            if head.node in seen or told or heads.is_told_beside(head) or heads.is_of_call(head):
+                continue
+            kept = text.tool is None and (text.answers or text.changed)
+            if heads.is_label(head) if kept else not heads.matters(head, text.content, result=text.tool is not None):
+                continue
+            seen.add(head.node)
+            yield text, head
 
 
 def _given_back(anatomy: Anatomy) -> Iterator[MessageText]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 
 import libcst as cst
@@ -74,6 +74,19 @@ def is_neutral(value: cst.BaseExpression | None) -> bool:
     if isinstance(value, cst.List):
         return not value.elements
     return isinstance(value, cst.Call) and ex.dotted(value.func) in {"dict", "list", "set", "str"} and not value.args
+
+
+def of_nothing(is_it: Callable[[cst.BaseExpression], bool], part: cst.BaseExpression) -> bool | None:
+    """What a part of a test gives where something has a neutral value: `it`, `it is None`, `it != {}`."""
+    if is_it(part):
+        return False
+    if not isinstance(part, cst.Comparison) or len(part.comparisons) != 1:
+        return None
+    left, operator, right = ex.compared(part)
+    if not is_it(left) or not is_neutral(right):
+        return None
+    same, other = isinstance(operator, (cst.Is, cst.Equal)), isinstance(operator, (cst.IsNot, cst.NotEqual))
+    return same if same or other else None
 
 
 def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler, *, unread: bool = False) -> Handling:

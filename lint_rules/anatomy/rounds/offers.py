@@ -99,7 +99,7 @@ def offer_of_callers(anatomy: Anatomy, offer: Offer, parts: frozenset[Returned])
     slot = slots.of(offer.tools)
     for site in anatomy.calls.sites[function]:
         bound = dict(slots.bindings(site.node, function))
-        if offer.tools is offer.request and any(map(handlers.is_neutral, bound.values())):
+        if offer.tools is offer.request and any(map(handlers.is_neutral, _handed_on(anatomy, offer, bound))):
             continue  # what brings the tools is not known: it may be what is left out here
         given = bound.get(slot) if slot is not None else None
         if given is None and slot is not None and is_parameter(slot) and slot[1] is function:
@@ -109,6 +109,17 @@ def offer_of_callers(anatomy: Anatomy, offer: Offer, parts: frozenset[Returned])
             continue
         maybe, functions = _may_be_none(anatomy, offered), _are_functions(anatomy, offered)
         yield Offer(site.node, offered, functions, offer.request, parts, maybe=maybe)
+
+
+def _handed_on(anatomy: Anatomy, offer: Offer, bound: dict[Slot, cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
+    """What a call of the function that asks gives it, and the defaults of what it leaves out and the request gets."""
+    function, slots = anatomy.module.scope_of[offer.call].function, anatomy.facts.slots
+    sent = {slots.of(arg.value) for arg in offer.call.args}
+    yield from bound.values()
+    for param in parameters(function):
+        slot = slots.parameter(function, param.name.value)
+        if param.default is not None and slot in sent and slot not in bound:
+            yield param.default
 
 
 def is_answered_elsewhere(anatomy: Anatomy, offer: Offer) -> bool:

@@ -178,19 +178,10 @@ def _asks_for_nothing(test: cst.BaseExpression, names: set[str]) -> bool:
 
 def _of_nothing(names: set[str], part: cst.BaseExpression) -> bool | None:
     """What a part of a test gives where a name has a neutral value."""
-    if isinstance(part, cst.Name):
-        return False if part.value in names else None
     if isinstance(part, cst.Call):
         kept = all(map(handlers.is_neutral, ex.positional(part)[1:]))
         return False if kept and ex.dotted(part.func) in names else None
-    if not isinstance(part, cst.Comparison) or len(part.comparisons) != 1:
-        return None
-    left, operator, right = ex.compared(part)
-    if not isinstance(left, cst.Name) or left.value not in names or not handlers.is_neutral(right):
-        return None
-    if isinstance(operator, (cst.Is, cst.Equal)):
-        return True
-    return False if isinstance(operator, (cst.IsNot, cst.NotEqual)) else None
+    return handlers.of_nothing(lambda each: isinstance(each, cst.Name) and each.value in names, part)
 
 
 def _empty_with(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> set[str]:

@@ -65,13 +65,22 @@ def _wholes(facts: Facts, parts: dict[str, cst.BaseExpression], keys: frozenset[
 def _keys_of_tools(facts: Facts) -> Iterator[cst.BaseExpression]:
     """The keys by which functions are looked up that are called: `TABLE[step["do"]](...)`."""
     for call in facts.module.nodes_of(cst.Call):
-        slot = facts.slots.of_name(call.func)
-        for picked in (call.func, *facts.assigned(slot)):
-            for part in map(ex.inner, ex.alternatives(picked)):
-                if isinstance(part, cst.Subscript) and (key := ex.index(part)) is not None:
-                    yield key
-                elif isinstance(part, cst.Call) and ex.called_name(part) in {"get", "getattr"}:
-                    yield from ex.positional(part)[ex.called_name(part) == "getattr" :][:1]
+        yield from (key for _, key in _picks(facts, call.func))
+
+
+def _picks(facts: Facts, func: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """The tables out of which something is picked that a name or an expression stands for, and the keys.
+
+    `TABLE[name]`, `self.tools.get(name)`, `getattr(toolbox, name)`.
+    """
+    for picked in (func, *facts.assigned(facts.slots.of_name(func))):
+        for part in map(ex.inner, ex.alternatives(picked)):
+            if isinstance(part, cst.Subscript) and (key := ex.index(part)) is not None:
+                yield part.value, key
+            elif isinstance(part, cst.Call) and ex.called_name(part) in {"get", "getattr"} and part.args:
+                base, given = ex.receiver(part), ex.positional(part)
+                if (base or given[1:]) and given:
+                    yield (base, given[0]) if base is not None else (given[0], given[1])
 
 
 def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
@@ -90,9 +99,15 @@ def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
         if parsed:
             named = any(_is_apart(facts, parts[key], bound) for key in _TOOL_KEYS & parts.keys())
             match = _matches(facts, call.args[0].value, function)
-            beside = (_matches(facts, value, function) for key, value in parts.items() if key not in parsed)
+            others = (value for key, value in parts.items() if key not in parsed and not _is_same(facts, value, call))
+            beside = (_matches(facts, value, function) for value in others)
             return (named and not parsed.isdisjoint(_ARGUMENT_KEYS)) or not all(map(match.isdisjoint, beside))
     return False
+
+
+def _is_same(facts: Facts, value: cst.BaseExpression, call: cst.Call) -> bool:
+    """Whether a value is the text itself that a call parses: nothing else has come with it."""
+    return facts.slots.of_name(value) is not None and facts.slots.of(value) == facts.slots.of(call.args[0].value)
 
 
 def _put_beside(facts: Facts, target: cst.BaseExpression | None, function: Scope) -> dict[str, cst.BaseExpression]:
@@ -162,28 +177,18 @@ def runs_tool_with(facts: Facts, call: cst.Call, function: Scope) -> Evidence | 
     if names.isdisjoint(own):
         return None
     named = own & words.TOOL_NAMES
-    looked_up = _looked_up(facts, function, own)
     for user in _users(facts, call, function):
         passed = {arg.value.value for arg in user.args if isinstance(arg.value, cst.Name)}
         func = user.func.value if isinstance(user.func, cst.Attribute) else user.func
-        if passed & named or (isinstance(func, cst.Name) and func.value in looked_up) or _is_look_up(func, own):
+        if passed & named or any(_is_tool(table, key, own) for table, key in _picks(facts, func)):
             return Evidence("is parsed into the arguments of the tool that is run here", user)
     return None
 
 
 def runs_chosen(facts: Facts, call: cst.Call, function: Scope) -> bool:
     """Whether a parsed value is handed to a function that was picked out of a table: `TABLE[name](**given)`."""
-    return any(_is_picked(facts, user.func) for user in _users(facts, call, function) if user is not call)
-
-
-def _is_picked(facts: Facts, func: cst.BaseExpression) -> bool:
-    slot = facts.slots.of_name(func)
-    picked = [func, *facts.assigned(slot)]
-    parts = (ex.inner(part) for value in picked for part in ex.alternatives(value))
-    return any(
-        isinstance(part, cst.Subscript) or (isinstance(part, cst.Call) and ex.called_name(part) in {"get", "getattr"})
-        for part in parts
-    )
+    users = (user for user in _users(facts, call, function) if user is not call)
+    return any(True for user in users for _ in _picks(facts, user.func))
 
 
 def _got(function: Scope) -> set[str]:
@@ -211,27 +216,8 @@ def _users(facts: Facts, call: cst.Call, function: Scope) -> Iterator[cst.Call]:
             yield node
 
 
-def _looked_up(facts: Facts, function: Scope, own: set[str]) -> set[str]:
-    """Names bound to what a table of tools gives for a parameter: `tool = self.tools.get(name)`."""
-    found: set[str] = set()
-    for node in function.nodes:
-        if isinstance(node, cst.Assign) and any(_is_look_up(part, own) for part in ex.alternatives(node.value)):
-            found.update(name for target in node.targets for name in ex.target_names(target.target))
-    return found
-
-
-def _is_look_up(node: cst.BaseExpression, own: set[str]) -> bool:
-    """`tools[name]`, `self.tool_table.get(name)`, `getattr(toolbox, name)` for a parameter `name`."""
-    node = ex.inner(node)
-    table: cst.BaseExpression | None = None
-    key: cst.BaseExpression | None = None
-    if isinstance(node, cst.Subscript):
-        table, key = node.value, ex.index(node)
-    elif isinstance(node, cst.Call) and ex.called_name(node) == "get" and node.args:
-        table, key = ex.receiver(node), node.args[0].value
-    elif isinstance(node, cst.Call) and ex.dotted(node.func) == "getattr" and len(node.args) > 1:
-        table, key = node.args[0].value, node.args[1].value
-    if table is None or not isinstance(key, cst.Name) or key.value not in own:
-        return False
+def _is_tool(table: cst.BaseExpression, key: cst.BaseExpression, own: set[str]) -> bool:
+    """Whether what is picked out of a table of tools is named by something that a function got."""
     what = ex.source(table, 80).lower()
-    return "tool" in what or "function" in what or key.value in words.TOOL_NAMES
+    named = isinstance(key, cst.Name) and key.value in own
+    return named and ("tool" in what or "function" in what or ex.dotted(key) in words.TOOL_NAMES)

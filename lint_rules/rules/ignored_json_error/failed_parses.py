@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -19,6 +20,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Definition
+from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
 # -- a value in its place ---------------------------------------------------------------------------------------
@@ -385,19 +387,9 @@ def passes_over(anatomy: Anatomy, site: cst.Call) -> bool:
     loop = next((outer for outer in module.ancestors(site) if isinstance(outer, cst.For)), None)
     if loop is None or not anatomy.facts.is_kind(loop.target, Kind.CALL):
         return False
-    tested = module.nodes_inside(loop.body, function, cst.If)
-    return any(_denies(branch.test, name) and _skips(branch) for branch in tested if module.before(statement, branch))
-
-
-def _denies(test: cst.BaseExpression, name: str | None) -> bool:
-    """`not name`, `name is None`, `name == {}`."""
-    test = ex.inner(test)
-    if isinstance(test, cst.UnaryOperation):
-        return isinstance(test.operator, cst.Not) and ex.dotted(test.expression) == name
-    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
-        return False
-    left, operator, right = ex.compared(test)
-    return ex.dotted(left) == name and isinstance(operator, (cst.Is, cst.Equal)) and handlers.is_neutral(right)
+    failed = partial(handlers.of_nothing, lambda part: ex.dotted(part) == name)
+    tested = (each for each in module.nodes_inside(loop.body, function, cst.If) if module.before(statement, each))
+    return any(evaluate(branch.test, failed) is True and _skips(branch) for branch in tested)
 
 
 def _skips(branch: cst.If) -> bool:
@@ -408,23 +400,12 @@ def _skips(branch: cst.If) -> bool:
 
 def _keeps_calls(anatomy: Anatomy, site: cst.Call) -> bool | None:
     """Whether a list of tool calls takes those that a call can read, or those that it cannot; None for other calls."""
-    module, keeps = anatomy.module, True
-    here: cst.CSTNode = site
-    for outer in module.ancestors(site):
-        if isinstance(outer, cst.CompIf):
-            loop = module.parent[outer]
-            return keeps if isinstance(loop, cst.CompFor) and Kind.CALLS in anatomy.facts.kinds(loop.iter) else None
-        if isinstance(outer, cst.Comparison):
-            left, operator, right = ex.compared(outer)
-            if left is not here or not handlers.is_neutral(right):
-                return None
-            keeps = isinstance(operator, (cst.IsNot, cst.NotEqual))
-        elif isinstance(outer, cst.UnaryOperation) and isinstance(outer.operator, cst.Not):
-            keeps = not keeps
-        elif not isinstance(outer, cst.BooleanOperation):
-            return None
-        here = outer
-    return None
+    outer = next((outer for outer in anatomy.module.ancestors(site) if isinstance(outer, cst.CompIf)), None)
+    loop = anatomy.module.parent[outer] if outer is not None else None
+    if outer is None or not isinstance(loop, cst.CompFor) or Kind.CALLS not in anatomy.facts.kinds(loop.iter):
+        return None
+    failed = evaluate(outer.test, partial(handlers.of_nothing, lambda part: part is site))
+    return not failed if failed is not None else None
 
 
 def held_instead(anatomy: Anatomy, call: cst.Call, handling: Handling) -> list[Definition]:

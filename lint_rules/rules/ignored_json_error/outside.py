@@ -34,6 +34,8 @@ def comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: Sc
             return anatomy.calls.reaches_llm(root[1])
         if root[0] == "call":
             asked = root[1] in anatomy.facts.calls or Kind.REPLY in anatomy.facts.of(root)
+            run = anatomy.imported_function(ex.dotted(root[1].func) or "")
+            asked = asked or (run is not None and run[0].calls.reaches_llm(run[1]))
             return asked or (bool(parameters(function)) and not ex.called_name(root[1])[:1].isupper())
         if Kind.REPLY in anatomy.facts.of(root):
             return True

@@ -249,17 +249,10 @@ def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -
     if not isinstance(given, cst.Name) or given.value not in {name for t in targets for name in ex.target_names(t)}:
         return False
     uses = uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)
-    if any(ex.called_name(outer) == "isinstance" for use in uses for outer in _calls_with(module, use)):
+    given_to = (module.parent[module.parent[use]] for use in uses)
+    if any(isinstance(outer, cst.Call) and ex.called_name(outer) == "isinstance" for outer in given_to):
         return False
     return any(_is_used_as_dict(module, use) for use in uses)
-
-
-def _calls_with(module: SourceModule, use: cst.Name) -> Iterator[cst.Call]:
-    """The call that gets a name as an argument."""
-    argument = module.parent[use]
-    call = module.parent[argument] if isinstance(argument, cst.Arg) else None
-    if isinstance(call, cst.Call):
-        yield call
 
 
 def _is_used_as_dict(module: SourceModule, use: cst.Name) -> bool:

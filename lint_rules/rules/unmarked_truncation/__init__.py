@@ -69,8 +69,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.heads import Head, Heads, is_json
-from lint_rules.anatomy.messages.message_texts import MessageText, texts
+from lint_rules.anatomy.messages.heads import Head, is_json
+from lint_rules.anatomy.messages.message_texts import MessageText, cut_texts
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.unmarked_truncation.fixes import repair
 from lint_rules.syntax import expressions as ex
@@ -83,21 +83,8 @@ _HELP = (
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    heads = Heads(anatomy)
-    if next(heads.all(), None) is None:
-        return
-    seen: set[cst.CSTNode] = set()
-    for text in texts(anatomy):
-        for head in heads.within(text.content, text.function, callers=text.tool is None):
-            told = head.marked or (head.noted and not text.changed) or heads.keeps_tail(head)
-            if head.node in seen or told or is_json(anatomy.facts, head):
-                continue
-            if heads.is_told_beside(head) or heads.is_of_call(head):
-                continue
-            kept = text.tool is None and (text.answers or text.changed)
-            if heads.is_label(head) if kept else not heads.matters(head, text.content, result=text.tool is not None):
-                continue
-            seen.add(head.node)
+    for text, head in cut_texts(anatomy):
+        if not is_json(anatomy.facts, head):
             yield _draft(anatomy, text, head)
 
 
