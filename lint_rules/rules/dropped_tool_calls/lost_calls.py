@@ -74,7 +74,7 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
             apart = waiting - {s.slot for s in stored if s.role == "assistant"}  # told again where they are added
             stored = [s for s in stored if s.slot not in apart]
             results = [s for s in stored if _is_result(s) or (s.slot in sent and tells_outcome(anatomy, s))]
-            for lost in _Finder(anatomy, function).of(results, sent) if results else ():
+            for lost in _Finder(anatomy, function, results).of(sent) if results else ():
                 if lost.stored.node not in told:
                     told.add(lost.stored.node)
                     yield lost
@@ -121,7 +121,7 @@ class _History:
 class _Finder:
     """Looks at the results that one function stores."""
 
-    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+    def __init__(self, anatomy: Anatomy, function: Scope, results: list[Stored]) -> None:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
@@ -132,15 +132,16 @@ class _Finder:
         offering = {call for call in asks if call in anatomy.facts.calls and may_call_tools(anatomy, call)}
         if offering:  # then no calls come of those that offer none: a title, a summary
             asks = [call for call in asks if call in offering or call not in anatomy.facts.calls]
-        self.asks = [call for call in asks if not self._asks_apart(call)]
+        said = [s.message.content for s in results if s.answers and s.message is not None and s.message.content]
+        tools = {part for value in said for each in self.facts.values_of(value) for part in walk(each)}
+        self.asks = [call for call in asks if call not in tools and not self._asks_apart(call)]
         self._histories: dict[Slot | None, _History] = {}
-        self._results: list[Stored] = []
+        self._results = results
 
-    def of(self, results: list[Stored], sent: set[Slot]) -> Iterator[LostCall]:
+    def of(self, sent: set[Slot]) -> Iterator[LostCall]:
         """What is lost of lists in `sent`, and of records that hold results, but of replies only those with text."""
         never: dict[Scope, LostCall] = {}
-        self._results = results
-        for result in results:
+        for result in self._results:
             if not self._is_structured(result) or not (_is_result(result) or self._is_asked_again(result)):
                 continue
             history = self._histories.get(result.slot)
