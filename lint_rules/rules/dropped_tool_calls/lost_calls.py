@@ -26,7 +26,7 @@ from lint_rules.rules.dropped_tool_calls.carriers import Carriers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import Scope, parameter_names, parameters
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -285,33 +285,11 @@ class _Finder:
                 return
 
     def _asks_apart(self, call: cst.Call) -> bool:
-        """Whether no calls come of what a call asks, by a function that has messages of its own, or offers no tools.
-
-        The one is a tool, which its results are of; the other a summary.
-        """
+        """Whether no calls come of what a call asks, by a function that offers no tools: a summary."""
         callee = self.facts.slots.callee(call)
-        if callee is None:
-            return False
-        asked = [
-            request.history
-            for function in self.anatomy.calls.reachable(callee)
-            for node in self.anatomy.calls.llm_calls.get(function, ())
-            if (request := self.facts.calls.get(node)) is not None
-        ]
-        own = all(history is not None and self._is_own(history) for history in asked)
-        return bool(asked) and (own or callee not in _offering(self.anatomy, self.module.top))
-
-    def _is_own(self, history: cst.BaseExpression) -> bool:
-        """Whether what is sent is made for it, where it stands or under a name."""
-        slot = self.facts.slots.of(history)
-        return isinstance(history, (cst.List, cst.ListComp)) or (slot is not None and self._is_local(slot))
-
-    def _is_local(self, slot: Slot) -> bool:
-        """Whether a name holds what its own function makes."""
-        if slot[0] != "var" or slot[1] is self.function or slot[1].kind != "function":
-            return False
-        made = self.facts.assigned(slot)
-        return slot[2] not in parameter_names(slot[1]) and all(isinstance(v, (cst.List, cst.ListComp)) for v in made)
+        asked = self.anatomy.calls.reachable(callee) if callee is not None else ()
+        asks = any(node in self.facts.calls for each in asked for node in self.anatomy.calls.llm_calls.get(each, ()))
+        return asks and callee not in _offering(self.anatomy, self.module.top)
 
     def _may_precede(self, history: _History, result: Stored) -> bool:
         """Whether one of the places that may store the calls leads to the result, within one round."""

@@ -364,7 +364,8 @@ class WaysOut:
 
     def _may_answer(self, site: CallSite) -> bool:
         """Whether a run of this function is given the ids of calls, if its answers get theirs from there."""
-        slots, made = self.anatomy.facts.slots, self.answers.made.get(self.function, ())
+        slots = self.anatomy.facts.slots
+        made = [n for n in self.answers.made.get(self.function, ()) if isinstance(n, (cst.Dict, cst.Call))]
         given = {slot for slot, _ in slots.bindings(site.node, self.function)}
         ids = [slots.of(value) for node in made for key, value in ex.made_of(node).items() if key in ANSWERED]
         return not ids or any(slot is None or not is_parameter(slot) or slot in given for slot in ids)
