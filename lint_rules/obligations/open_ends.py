@@ -62,10 +62,10 @@ class OpenEnds:
 
     def asks(self, point: Point) -> bool:
         """Whether a point asks the model."""
-        return point in self._asking
+        return point in self.asking
 
     @cached_property
-    def _asking(self) -> set[Point]:
+    def asking(self) -> set[Point]:
         return {p for call in self._requests for p in self.graph.enclosing(call, self.anatomy.module.parent)}
 
     @cached_property
@@ -205,7 +205,7 @@ class OpenEnds:
         return {slot: self._behind(self.anatomy.points(self.function, nodes)) for slot, nodes in places.items()}
 
     def _behind(self, starts: Sequence[Point]) -> set[Point]:
-        seen, queue, asking = set(starts), list(starts), self._asking.difference(starts)
+        seen, queue, asking = set(starts), list(starts), self.asking.difference(starts)
         while queue:
             for target, kind in queue.pop().successors:
                 if kind != "exception" and target not in seen:

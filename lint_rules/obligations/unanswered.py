@@ -17,6 +17,7 @@ import libcst as cst
 
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.graph import Kind as EdgeKind
@@ -66,8 +67,15 @@ class Region:
     @cached_property
     def answering(self) -> set[Point]:
         """Points that make an answer, or store what may be one where other answers are stored."""
-        lists = {slot for p in self.made for slot in self.grown(p)}
+        named = {name for p in self.made if isinstance(p.statement, cst.Assign) for name in ex.assigned(p.statement)}
+        made = {slot for name in named if (slot := self.answers.facts.slots.of_name(name)) is not None}
+        lists = {slot for p in self.points for slot in self.grown(p) if p in self.made or self._puts(p, made)}
         return self.made | {p for p in self.points if lists & set(self.grown(p))}
+
+    def _puts(self, point: Point, named: set[Slot]) -> bool:
+        """Whether a statement appends what has one of some names."""
+        parts = (part for whole in point.expressions() for part in walk(whole) if type(part) is cst.Arg)
+        return any(self.answers.facts.slots.of_name(part.value) in named for part in parts)
 
     @cached_property
     def settling(self) -> set[Point]:

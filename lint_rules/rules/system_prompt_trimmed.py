@@ -87,10 +87,12 @@ _HELP = "keep the system message apart and put it in front of each request, or k
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     trimming = anatomy.trimming
     for trim in trimming.trims:
-        if trim.cut.head > 0 or trim.fate == "returned" or trim.cut.into is not None:
-            continue  # what is put in front of messages that were picked is not looked for
+        if trim.cut.head > 0:
+            continue
         system = trimming.contents.system_message(trim.cut.base)
-        if system is None or _keeps_front(anatomy, trimming.contents, trim) or _asks_for_system(anatomy, trim):
+        if system is None or (trim.fate == "returned" and not system.used):
+            continue
+        if _keeps_front(anatomy, trimming.contents, trim) or _asks_for_system(anatomy, trim):
             continue
         if _comes_again(anatomy, trim, system.node) or _gets_another(anatomy, trimming.contents, trim):
             continue
@@ -133,7 +135,9 @@ def _keeps_front(anatomy: Anatomy, contents: Contents, trim: Trim) -> bool:
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             break
         here = outer
-    others = [node for node in trim.function.nodes if not anatomy.module.inside(node, trim.node)]
+    taking = anatomy.module.loop_around(trim.node) if trim.cut.into is not None else None
+    own = trim.node if taking is None else taking
+    others = [node for node in trim.function.nodes if not anatomy.module.inside(node, own)]
     if any(_is_front(contents, node) and not _is_read(anatomy, node) for node in others):
         return True
     return any(_is_taken_off(contents, node) for site in anatomy.calls.sites[trim.function]
@@ -158,7 +162,8 @@ def _comes_again(anatomy: Anatomy, trim: Trim, system: cst.CSTNode) -> bool:
 def _gets_another(anatomy: Anatomy, contents: Contents, trim: Trim) -> bool:
     """Whether what is left gets instructions of its own: `recent = h[-2:]`, `[{"role": "system", ...}] + recent`."""
     bound = anatomy.module.statement(trim.node)
-    names = [*map(anatomy.facts.slots.of, ex.targets(bound))] if isinstance(bound, cst.Assign) else []
+    left = ex.assigned(bound) if trim.cut.into is None else [trim.cut.into]
+    names = [*map(anatomy.facts.slots.of, left)]
     sums = trim.function.nodes_of(cst.BinaryOperation) if names and None not in names else []
     of, sides = anatomy.facts.slots.of, [(each.left, each.right) for each in sums]
     sides += [(right, left) for left, right in sides]

@@ -123,7 +123,7 @@ class Contents:
     def tool_results(self, node: cst.BaseExpression, *, mended: bool = False) -> Proof | None:
         """Why a list may hold the results of tool calls; `mended`: even if others look after what is made of it."""
         told: Proof | None = None
-        for slot in self.flowing_into(node):
+        for slot in self.flowing_into(node, later=False):
             for stored, reason in self._stored.get(slot, ()):
                 return Proof(stored, reason)
             element = self._elements.of(slot)
@@ -483,11 +483,14 @@ class Contents:
 
     # -- which lists a list is made of ------------------------------------------------------------------------
 
-    def flowing_into(self, node: cst.BaseExpression) -> Iterator[Slot]:
-        """The slots of a list and of all lists whose elements it gets, nearest first."""
-        return self._flowing(self.lists_in(node))
+    def flowing_into(self, node: cst.BaseExpression, *, later: bool = True) -> Iterator[Slot]:
+        """The slots of a list and of all lists whose elements it gets, nearest first; `later`: once it is given back.
 
-    def _flowing(self, slots: Iterable[Slot]) -> Iterator[Slot]:
+        What a caller puts into the list that a run has made and given back, no other run finds in its own.
+        """
+        return self._flowing(self.lists_in(node), later=later)
+
+    def _flowing(self, slots: Iterable[Slot], *, later: bool = True) -> Iterator[Slot]:
         queue = deque(slots)
         seen = set(queue)
         while queue and len(seen) < _FARTHEST:
@@ -496,7 +499,7 @@ class Contents:
             apart = (given for part, _, _ in self.facts.given_apart(slot) for given in self.lists_in(part))
             same = (*self._same_part(slot), *as_callers_have_it(self.anatomy, slot))
             for other in (*self._inflow.get(slot, ()), *apart, *same):
-                if other not in seen:
+                if other not in seen and (later or slot[:2] != ("var", other[1]) or other[0] != "return"):
                     seen.add(other)
                     queue.append(other)
 

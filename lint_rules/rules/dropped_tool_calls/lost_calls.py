@@ -26,7 +26,7 @@ from lint_rules.rules.dropped_tool_calls.carriers import Carriers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import Scope, parameter_names, parameters
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -74,7 +74,7 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
             apart = waiting - {s.slot for s in stored if s.role == "assistant"}  # told again where they are added
             stored = [s for s in stored if s.slot not in apart]
             results = [s for s in stored if _is_result(s) or (s.slot in sent and tells_outcome(anatomy, s))]
-            for lost in _Finder(anatomy, function).of(results, sent) if results else ():
+            for lost in _Finder(anatomy, function, results).of(sent) if results else ():
                 if lost.stored.node not in told:
                     told.add(lost.stored.node)
                     yield lost
@@ -121,7 +121,7 @@ class _History:
 class _Finder:
     """Looks at the results that one function stores."""
 
-    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+    def __init__(self, anatomy: Anatomy, function: Scope, results: list[Stored]) -> None:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
@@ -132,15 +132,16 @@ class _Finder:
         offering = {call for call in asks if call in anatomy.facts.calls and may_call_tools(anatomy, call)}
         if offering:  # then no calls come of those that offer none: a title, a summary
             asks = [call for call in asks if call in offering or call not in anatomy.facts.calls]
-        self.asks = [call for call in asks if not self._asks_apart(call)]
+        said = [s.message.content for s in results if s.answers and s.message is not None and s.message.content]
+        tools = {part for value in said for each in self.facts.values_of(value) for part in walk(each)}
+        self.asks = [call for call in asks if call not in tools and not self._asks_apart(call)]
         self._histories: dict[Slot | None, _History] = {}
-        self._results: list[Stored] = []
+        self._results = results
 
-    def of(self, results: list[Stored], sent: set[Slot]) -> Iterator[LostCall]:
+    def of(self, sent: set[Slot]) -> Iterator[LostCall]:
         """What is lost of lists in `sent`, and of records that hold results, but of replies only those with text."""
         never: dict[Scope, LostCall] = {}
-        self._results = results
-        for result in results:
+        for result in self._results:
             if not self._is_structured(result) or not (_is_result(result) or self._is_asked_again(result)):
                 continue
             history = self._histories.get(result.slot)
@@ -284,33 +285,11 @@ class _Finder:
                 return
 
     def _asks_apart(self, call: cst.Call) -> bool:
-        """Whether no calls come of what a call asks, by a function that has messages of its own, or offers no tools.
-
-        The one is a tool, which its results are of; the other a summary.
-        """
+        """Whether no calls come of what a call asks, by a function that offers no tools: a summary."""
         callee = self.facts.slots.callee(call)
-        if callee is None:
-            return False
-        asked = [
-            request.history
-            for function in self.anatomy.calls.reachable(callee)
-            for node in self.anatomy.calls.llm_calls.get(function, ())
-            if (request := self.facts.calls.get(node)) is not None
-        ]
-        own = all(history is not None and self._is_own(history) for history in asked)
-        return bool(asked) and (own or callee not in _offering(self.anatomy, self.module.top))
-
-    def _is_own(self, history: cst.BaseExpression) -> bool:
-        """Whether what is sent is made for it, where it stands or under a name."""
-        slot = self.facts.slots.of(history)
-        return isinstance(history, (cst.List, cst.ListComp)) or (slot is not None and self._is_local(slot))
-
-    def _is_local(self, slot: Slot) -> bool:
-        """Whether a name holds what its own function makes."""
-        if slot[0] != "var" or slot[1] is self.function or slot[1].kind != "function":
-            return False
-        made = self.facts.assigned(slot)
-        return slot[2] not in parameter_names(slot[1]) and all(isinstance(v, (cst.List, cst.ListComp)) for v in made)
+        asked = self.anatomy.calls.reachable(callee) if callee is not None else ()
+        asks = any(node in self.facts.calls for each in asked for node in self.anatomy.calls.llm_calls.get(each, ()))
+        return asks and callee not in _offering(self.anatomy, self.module.top)
 
     def _may_precede(self, history: _History, result: Stored) -> bool:
         """Whether one of the places that may store the calls leads to the result, within one round."""

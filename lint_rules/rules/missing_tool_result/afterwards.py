@@ -128,7 +128,7 @@ class Afterwards(OpenEnds):
                     continue
                 if source in self.stores or source is self.graph.entry:
                     return True
-                if source not in seen and source not in self._asking:
+                if source not in seen and source not in self.asking:
                     seen.add(source)
                     queue.append(source)
         return False

@@ -34,6 +34,7 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
         return
     answered: dict[Slot | None, cst.For] = {}
     asides: list[Taken] = []
+    loops_before: list[Taken] = []
     for node, call in loops(anatomy, function):
         slot = slots.of(call)
         if slot is None:
@@ -51,8 +52,10 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
         taken = Taken(function, hand, region, node, headers)
         after = region.reached([p for p in region.answering if not isinstance(p.statement, cst.Return)], set())
         if region.answering and any(target in headers for p in after for target, _ in p.successors):
-            answered[slots.of(node.iter)] = node
-            yield taken
+            if not _are_answered_by_then(anatomy, loops_before, slots.of(node.iter)):
+                loops_before.append(taken)
+                answered[slots.of(node.iter)] = node
+                yield taken
         elif not region.answering:
             asides.append(taken)
     for taken in asides:
@@ -65,6 +68,12 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
             region = Region(answers, graph, taken.region.points, taken.region.starts, taken.hand.outcome,
                             storing(ends, taken.hand), frozenset(put), settling(answers, taken.hand))  # fmt: skip
             yield replace(taken, region=region, elsewhere=for_rest)
+
+
+def _are_answered_by_then(anatomy: Anatomy, others: Sequence[Taken], listed: Slot | None) -> bool:
+    """Whether another loop has put each call into a list, and behind its answer: what goes through that owes none."""
+    put = {*anatomy.points(others[0].function, anatomy.facts.put(listed))} if others and listed is not None else set()
+    return bool(put) and any(put <= taken.region.inside and not put & taken.region.waiting for taken in others)
 
 
 def _put_aside(anatomy: Anatomy, taken: Taken, point: Point) -> Slot | None:

@@ -133,8 +133,9 @@ def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[T
         if any(slot is not None and Behind(anatomy, site.node, site.caller).is_left(slot) for slot in kept):
             yield Taker(site.node, says, BROKEN)
     told = [each for each in anatomy.handed if each.owner == function.qualname and each.what in {"object", "history"}]
+    of_run = not any(root_object(slot)[0] in {"attr", "outside"} for slot in slots)
     for each in told:
-        if each.left:
+        if each.left and not (of_run and each.what == "object"):
             yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
     if not any(each.kept for each in told) and anatomy.serves and _is_turn(anatomy, function, slots):
         yield Taker(function.node, "who reads this may leave, and goes on with this object, and its history", BROKEN)

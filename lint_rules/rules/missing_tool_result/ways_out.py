@@ -24,6 +24,7 @@ from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
+from lint_rules.anatomy.vocabulary import ANSWERED
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
 from lint_rules.obligations.unanswered import Region
@@ -304,6 +305,9 @@ class WaysOut:
         """
         for asked in self._asked:
             region, told = asked.region, asked.told
+            stored = self.anatomy.points(self.function, [asked.node])
+            if self.ends.graph.reaches(region.made, stored, self.ends.asking, exceptions=False):
+                continue  # the answers were made first
             known = [p for p in region.waiting - asked.untold if told.outcome(p.statement) is None]  # type: ignore[arg-type]
             done = (p for p in region.reached(region.starts, set()) if told.outcome(p.statement) is None)  # type: ignore[arg-type]
             if not known or any(told.mentions(part) for point in done for part in point.expressions()):
@@ -344,7 +348,7 @@ class WaysOut:
         if not isinstance(escape.jump, cst.Return) or escape.exit is not self.ends.graph.exit or self.ends.stores:
             return
         for site in filter(self._stores_before, self.anatomy.calls.sites[self.function]):
-            if is_behind_answers(self.anatomy, self.answers, site.node, site.caller):
+            if is_behind_answers(self.anatomy, self.answers, site.node, site.caller) or not self._may_answer(site):
                 continue
             ways = WaysOut(self.anatomy, self.answers, self._failing, site.caller)
             points = self.anatomy.points(site.caller, [site.node])
@@ -357,6 +361,14 @@ class WaysOut:
             if how is not None and not ways.ends.are_mended and not (how != REFUSED and ways._end_turn(tools)):
                 stored = (each.node for each in ways.ends.stored if each.calls is not None)
                 yield next(stored), how
+
+    def _may_answer(self, site: CallSite) -> bool:
+        """Whether a run of this function is given the ids of calls, if its answers get theirs from there."""
+        slots = self.anatomy.facts.slots
+        made = [n for n in self.answers.made.get(self.function, ()) if isinstance(n, (cst.Dict, cst.Call))]
+        given = {slot for slot, _ in slots.bindings(site.node, self.function)}
+        ids = [slots.of(value) for node in made for key, value in ex.made_of(node).items() if key in ANSWERED]
+        return not ids or any(slot is None or not is_parameter(slot) or slot in given for slot in ids)
 
     def _is_of_caller(self, part: cst.BaseExpression) -> bool:
         """`goes_on(reply)`, of a function that this one is handed."""
