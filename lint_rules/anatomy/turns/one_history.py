@@ -82,7 +82,8 @@ class OneHistory:
 
     def _is_another_row(self, load: cst.Call, save: cst.Call) -> bool:
         """Whether a run makes a new row of a table of which it has loaded one: what came of an earlier run, no talk."""
-        found, rows = body(self._anatomy, load), self._resources.of(load).read & {ex.called_name(save)}
+        new = {ex.called_name(part) for part in walk(save) if isinstance(part, cst.Call)}  # `db.add(Report(text=said))`
+        found, rows = body(self._anatomy, load), self._resources.of(load).read & new
         there = found[0] if found is not None else self._anatomy
         inner = there.calls.may_run(found[1]) if found is not None else ()
         calls = [call for here in inner for call in here.nodes_of(cst.Call)] if found is not None else [load]

@@ -53,8 +53,8 @@ class Turn:
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
     `questions`: something is stored before the model is asked; `answers`: something afterwards. `loaded`: the model is
     asked with what was loaded before. `outside`: the history lies outside of the program. `kept`: the provider, or its
-    library, keeps it. `there`: where the history gets longer in the other file that runs it all; `at_one_go`: nobody else runs
-    on the event loop there between the question and the answer, whatever is awaited around them.
+    library, keeps it. `there`: where the history gets longer in the other file that runs it all; `at_one_go`: no other
+    run comes between the question and the answer there, whatever is awaited around them.
     """
 
     function: Scope
