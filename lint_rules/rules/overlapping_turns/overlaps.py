@@ -167,7 +167,7 @@ class Overlaps:
         whole = turn.tools or turn.loaded or are_answered([turn, *same])
         if start.comes_with_events:
             return whole
-        return (whole or (turn.is_open and not is_keyed(turn.slot))) and self.unguarded.is_many(start)
+        return (whole or not is_keyed(turn.slot)) and self.unguarded.is_many(start)
 
     def _same_history(self, start: Start, turn: Turn, reach: Reach) -> bool:
         """Whether several runs share the history: a parameter must be given the same object each time."""
