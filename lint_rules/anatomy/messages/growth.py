@@ -137,7 +137,7 @@ def cut_out(write: HistoryWrite) -> cst.Slice | None:
 
 
 def reads(anatomy: Anatomy, value: cst.BaseExpression, slot: Slot) -> bool:
-    return any(ex.reads_place(n) and anatomy.facts.slots.of(n) == slot for n in walk(value))
+    return any((ex.reads_place(n) or type(n) is cst.Call) and anatomy.facts.slots.of(n) == slot for n in walk(value))
 
 
 def _ways_to(anatomy: Anatomy, goal: Scope, entry: Scope) -> list[cst.CSTNode]:

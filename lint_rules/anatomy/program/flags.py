@@ -9,6 +9,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program.concurrency import runs_per_event
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
@@ -332,22 +333,30 @@ class _Claim(NamedTuple):
 def _taken(anatomy: Anatomy, function: Scope) -> list[_Claim]:
     """What a function claims; but by its local names, if they tell nobody else.
 
-    Also by a method of its own object, if that waits for nothing before: `if self.busy: return; self.begin(text)`.
+    Also by a method, of an object that others have, too, if that waits for nothing before: `if desk.busy: return`,
+    `desk.begin(text)`.
     """
     found = [*_taken_here(anatomy, function)]
-    for site in anatomy.calls.calls[function] if function.owner is not None else ():
-        base = ex.receiver(site.node)
-        for claim in _taken_here(anatomy, site.callee) if base is not None and anatomy.facts.is_self(base) else ():
-            waits = any(anatomy.module.before(wait, claim.node) for wait in site.callee.waits)
-            if claim.slot[0] == "attr" and _begins(claim) and not waits:
-                found.append(claim._replace(node=site.node))
+    for call in function.nodes_of(cst.Call):
+        base = ex.receiver(call)
+        run = body(anatomy, call) if base is not None and _is_shared(anatomy, base, function) else None
+        for claim in _taken_here(*run) if run is not None else ():
+            waits = run is not None and any(run[0].module.before(wait, claim.node) for wait in run[1].waits)
+            slot = anatomy.facts.slots.member(base, claim.slot[2]) if base is not None and _begins(claim) else None
+            if slot is not None and not waits:
+                found.append(claim._replace(slot=slot, node=call))
     return found
 
 
+def _is_shared(anatomy: Anatomy, base: cst.BaseExpression, function: Scope) -> bool:
+    """Whether the object of a method outlives the function that calls it, as its own one may."""
+    return anatomy.facts.is_self(base) or anatomy.aliases.lasting_at(base, function) is not None
+
+
 def _begins(claim: _Claim) -> bool:
-    """Whether a claim sets a flag, or keeps what was begun: `self.busy = True`, `self.worker = Thread(...)`."""
+    """Whether a claim sets a flag of an object, or keeps what was begun: `self.busy = True`, `self.run = Thread()`."""
     value = ex.inner(claim.node.value) if isinstance(claim.node, cst.Assign) else None
-    return claim.said[0] == "True" or isinstance(value, cst.Call)
+    return claim.slot[0] == "attr" and (claim.said[0] is not None or isinstance(value, cst.Call))
 
 
 @kept

@@ -51,16 +51,16 @@ class Joins:
         if not begin and runs_per_event(self.anatomy.calls, function):
             return False
         shared = bool(begin) and function.is_async and self._serves(function)
-        if not held or self._lets_go(start, held):
+        if not held or self.lets_go(start):
             return False
         return not self._runs_on(start, self.anatomy.points(function, [start.node]), begin, shared=shared)
 
-    def _lets_go(self, start: Start, held: frozenset[Slot]) -> bool:
+    def lets_go(self, start: Start) -> bool:
         """Whether what is started takes itself out of there first, and does its work then, which nobody sees any more.
 
         `await sleep(2)`, `self.tasks.pop(key)`, `await self.answer(key)`.
         """
-        slots, leads = self.anatomy.facts.slots, self.anatomy.leads
+        slots, leads, held = self.anatomy.facts.slots, self.anatomy.leads, self._held(start)
         run = slots.function(start.target) if start.kind == "task" and start.target is not None else None
         if run is None:
             return False

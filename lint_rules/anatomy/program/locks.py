@@ -9,6 +9,7 @@ from itertools import islice
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph, CallSite
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -278,8 +279,17 @@ class Locks:
         return None
 
     def at_site(self, site: CallSite) -> frozenset[Slot]:
-        """The locks held where a call is made."""
-        return self.held(site.node, site.caller)
+        """The locks held while what a call runs is under way: of a task that is only begun under one, none."""
+        return self.held(site.node, site.caller) if not self._is_only_begun(site.node) else frozenset()
+
+    def _is_only_begun(self, call: cst.Call) -> bool:
+        """`self.task = create_task(answer(key))`: a coroutine that goes on behind all that stands around its call."""
+        begun = self.module.parent[self.module.parent[call]]
+        if not isinstance(begun, cst.Call) or ex.called_name(begun) not in words.TASKS:
+            return False
+        outer = self.module.parent[begun]
+        kept = ex.targets(outer)[0] if isinstance(outer, cst.Assign) else None
+        return isinstance(outer, cst.Expr) or isinstance(kept, (cst.Attribute, cst.Subscript))
 
 
 def _said_to_be_held(function: Scope) -> bool:

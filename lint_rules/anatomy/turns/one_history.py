@@ -21,10 +21,14 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.mentions import names_in
-from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.module import Scope, SourceModule, parameter_names
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
+_OF_ONE = frozenset(
+    {"first", "afirst", "last", "alast", "latest", "one", "one_or_none", "scalar", "scalar_one", "scalar_one_or_none"}
+)
+"""What ends a query with one row. Source: SQLAlchemy, Django."""
 
 
 class OneHistory:
@@ -62,7 +66,8 @@ class OneHistory:
             if (is_same or handed) and self.is_history(load, ask, where):
                 return True
         if (
-            (known and loads is saves)
+            self._is_another_row(load, save)
+            or (known and loads is saves)
             or not (one.is_read_again_after(other) or (whole is not None and one.is_put_back_by(other)))
             or not self.outlives(one, other, place, save)
         ):
@@ -74,6 +79,16 @@ class OneHistory:
         if one.read & other.made:
             return self._tells_both(load, save, ask, function)
         return self._lasting.read_and_grown(load, save) is not None and self._is_told_before(save, load, function)
+
+    def _is_another_row(self, load: cst.Call, save: cst.Call) -> bool:
+        """Whether a run makes a new row of a table of which it has loaded one: what came of an earlier run, no talk."""
+        new = {ex.called_name(part) for part in walk(save) if isinstance(part, cst.Call)}  # `db.add(Report(text=said))`
+        found, rows = body(self._anatomy, load), self._resources.of(load).read & new
+        there = found[0] if found is not None else self._anatomy
+        inner = there.calls.may_run(found[1]) if found is not None else ()
+        calls = [call for here in inner for call in here.nodes_of(cst.Call)] if found is not None else [load]
+        reads = [call for call in calls if not rows.isdisjoint(there.resources.handed(call).read)]
+        return bool(rows and reads) and all(_gives_one(there.module, call) for call in reads)
 
     def grown_place(self, load: cst.Call, save: cst.Call) -> Slot | None:
         """Where the lines of a talk lie that two functions of this file keep: one reads what the other adds."""
@@ -221,6 +236,16 @@ class OneHistory:
         made = (call for call in others if call is save or not read.isdisjoint(self._resources.of(call).made))
         stored = (item for call in made for arg in call.args for item in paths(arg.value).items())
         return any(path in sent and root not in names for path, root in stored)
+
+
+def _gives_one(module: SourceModule, call: cst.CSTNode) -> bool:
+    """Whether a query is put, by the chain of calls that it is a step of, for one row."""
+    while not (isinstance(call, cst.Call) and ex.called_name(call) in _OF_ONE):
+        outer = module.parent[call]
+        if not isinstance(outer, (cst.Attribute, cst.Await, cst.Call, cst.Arg)):
+            return False
+        call = outer
+    return True
 
 
 def _is_listed(value: cst.BaseExpression, load: cst.Call, names: set[str]) -> bool:

@@ -326,6 +326,12 @@ def _named_first(call: cst.Call) -> frozenset[str]:
     return frozenset({".".join(filter(None, names))}) if names and all(names) else frozenset()
 
 
+def _goes_on(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a call is a step of a chain that says more: `delete(Line)` of `delete(Line).where(...)`."""
+    outer = anatomy.module.parent[call]
+    return isinstance(outer, cst.Attribute) and isinstance(anatomy.module.parent[outer], cst.Call)
+
+
 def _takes_row(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a chain of calls is made for what it does, or is handed a row, and not what picks some."""
     given = (ex.inner(arg.value) for each in chain(call) for arg in each.args)
@@ -375,7 +381,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     named = _named_first(call)
     if (columns := _picked_by(inner, whole=deletes)) is not None:
         rows = [*named, *(row for row in read if row[:1].isupper())]
-        (gone if deletes else by).update((row, columns) for row in rows)
+        (gone if deletes else by).update((row, columns) for row in rows if not (deletes and _goes_on(anatomy, call)))
     outside.update(lasting_places(anatomy, _opened(call)))
     base = ex.receiver(call)
     keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)

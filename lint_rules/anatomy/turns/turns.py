@@ -53,7 +53,8 @@ class Turn:
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
     `questions`: something is stored before the model is asked; `answers`: something afterwards. `loaded`: the model is
     asked with what was loaded before. `outside`: the history lies outside of the program. `kept`: the provider, or its
-    library, keeps it. `there`: where the history gets longer in the other file that runs it all.
+    library, keeps it. `there`: where the history gets longer in the other file that runs it all; `at_one_go`: no other
+    run comes between the question and the answer there, whatever is awaited around them.
     """
 
     function: Scope
@@ -67,6 +68,7 @@ class Turn:
     outside: bool = False
     kept: bool = False
     there: tuple[tuple[SourceModule, cst.CSTNode], ...] = ()
+    at_one_go: bool = False
 
     @property
     def nodes(self) -> list[cst.CSTNode]:
@@ -417,7 +419,7 @@ class Turns:
             places = [(turn, _global_place(*found, turn.slot)) for turn in found[0].turns.open_in(found[1], call)]
             shared = [(turn, place) for turn, place in places if place is not None]
             turns = [turn for turn, _ in shared]
-            return _led_by(call, function, shared[0][1], turns, found[0].module) if shared else None
+            return _led_by(call, function, shared[0][1], turns, *found) if shared else None
         for there, method in methods_elsewhere(self.anatomy, call, asking=True):
             called = method.name == "__call__" and ex.called_name(call) != method.name
             base = call.func if called else ex.receiver(call)
@@ -425,7 +427,7 @@ class Turns:
             slot = self._seen_here(turns[0].slot, base, function) if turns and base is not None else None
             slot = slot or next(self._given_here(turns, base, function), None) if base is not None else None
             if slot is not None:
-                return _led_by(call, function, slot, turns, there.module)
+                return _led_by(call, function, slot, turns, there, method)
         return None
 
     def begun_there(self, begun: Begun) -> tuple[Scope, Turn] | None:
@@ -446,7 +448,7 @@ class Turns:
         whole = are_answered(listed) or any(turn.tools or turn.loaded for turn in listed)
         if not whole or not unguarded.is_begun_again(begun):
             return None
-        return found[1], _led_by(begun.node, where, shared[0][1], listed, found[0].module)
+        return found[1], _led_by(begun.node, where, shared[0][1], listed, *found)
 
     def _is_called(self, target: cst.BaseExpression) -> bool:
         """`create_task(answer(key))`: the call runs the turn."""
@@ -611,7 +613,7 @@ class Turns:
 
     def gives_way(self, turn: Turn) -> bool:
         """On an event loop: whether something is awaited within the turn, so that others run meanwhile."""
-        if not turn.function.is_async:
+        if not turn.function.is_async or turn.at_one_go:
             return False
         parent, flow = self.module.parent, self.anatomy.flow(turn.function)
         if len(set(turn.nodes)) == 1:  # a call of another file that runs it all
@@ -708,11 +710,11 @@ def are_answered(turns: Iterable[Turn]) -> bool:
     return any(turn.questions for turn in listed) and any(turn.answers for turn in listed)
 
 
-def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn], module: SourceModule) -> Turn:
-    """The turn that a call runs in another file."""
-    both = are_answered(turns)
+def _led_by(call: cst.Call, where: Scope, slot: Slot, turns: list[Turn], there: Anatomy, run: Scope) -> Turn:
+    """The turn that a call runs in another file, where `run` comes to some."""
+    both, threads = are_answered(turns), there.unguarded.reach(run, None)
     return Turn(
-        function,
+        where,
         slot,
         [call],
         [call],
@@ -722,7 +724,8 @@ def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn], modu
         loaded=any(turn.loaded for turn in turns) and not both,
         outside=turns[0].outside,
         kept=all(turn.kept for turn in turns),
-        there=tuple((module, node) for turn in turns for node in turn.grows)[:_MOST_NOTES],
+        there=tuple((there.module, node) for turn in turns for node in turn.grows)[:_MOST_NOTES],
+        at_one_go=run.is_async and not any(threads.get(t.function) or there.turns.gives_way(t) for t in turns),
     )
 
 

@@ -159,9 +159,9 @@ class Unguarded:
         if start.target is None:
             return start.many
         where = self.module.scope_of[start.node].function
-        if self.is_guarded(start.node, where) or self._has_one_worker(start):
-            return False
-        if self.races.joins.follows_its_last(start):
+        joins = self.races.joins
+        kept_back = self.races.flags.guard(start.node, where) and not joins.lets_go(start)
+        if kept_back or self._has_one_worker(start) or joins.follows_its_last(start):
             return False
         loops = [
             outer
@@ -222,7 +222,7 @@ class Unguarded:
             self._is_repeated(site, start)
             or (
                 site.caller not in seen
-                and not self.is_guarded(site.node, site.caller)
+                and not self.races.flags.guard(site.node, site.caller)
                 and not self.races.ownership.on_own_object(site.node, site.caller)
                 and self._comes_again(site.caller, start, seen)
             )
@@ -240,7 +240,7 @@ class Unguarded:
     def _is_repeated(self, site: CallSite, start: Start) -> bool:
         """A call in a loop, on the same object each time, with nothing in the loop that waits for what it starts."""
         loop = self.module.loop_around(site.node, own=True)
-        if loop is None or self.is_guarded(site.node, site.caller):
+        if loop is None or self.races.flags.guard(site.node, site.caller):
             return False
         return not self._is_other_each_time(ex.receiver(site.node), site.node) and not self.races.joins.ends_in(
             loop, start
@@ -254,7 +254,7 @@ class Unguarded:
         if function in self._served or any(map(self.is_many, self._begun_as.get(function, ()))):
             return True
         return any(
-            not self.is_guarded(site.node, site.caller)
+            not self.races.flags.guard(site.node, site.caller)
             and not self.races.ownership.on_own_object(site.node, site.caller)
             and self._per_event(site.caller, seen)
             for site in self.graph.sites[function]

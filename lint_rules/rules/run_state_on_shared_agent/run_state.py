@@ -341,7 +341,11 @@ class RunStates:
                     found.setdefault(function, []).append((node, slot))
         for function, kept in [*found.items()]:  # `set_guest(name)` stores for its callers
             stored = [slot for node, slot in kept if not self._held(node, function)]
-            for site in self.anatomy.calls.sites[function] if stored and not self.races.is_setup(function) else ():
+            sites = self.anatomy.calls.sites[function] if stored and not self.races.is_setup(function) else ()
+            starts = [s for s in self.races.starts if s.function is function and not self.races.joins.is_joined(s)]
+            for site in sites:
+                if any(self.module.inside(site.node, start.node) for start in starts):
+                    continue  # a run of its own is begun, which stores for itself
                 if site.caller.kind == "function" and any(self._is_given(a.value, site.caller) for a in site.node.args):
                     own = self._is_own_object(site)
                     seen = [(site.node, slot) for slot in stored if slot[0] == "var" or own]

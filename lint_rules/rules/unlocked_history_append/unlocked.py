@@ -173,7 +173,8 @@ def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, wri
             started = [start for start in writers if start is not None]
             threads = any(start.kind == "thread" for start in started)
             turn = any(races.graph.reaches_llm(start.function) for start in started)
-            if harm is not None and (threads or _rewritten_later(races, writes)):
+            losing = any(w.kind in LOSING or takes_last(w) for w in writes)
+            if harm is not None and losing and (threads or _rewritten_later(races, writes)):
                 yield NoLock(writes, *writers, harm)
                 break
             if turn and any(map(longer, writes)) and hold_tool_messages(races.anatomy, history.writes):
