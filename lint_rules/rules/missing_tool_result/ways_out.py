@@ -305,17 +305,19 @@ class WaysOut:
         """
         for asked in self._asked:
             region, told = asked.region, asked.told
-            stored = self.anatomy.points(self.function, [asked.node])
-            if self.ends.graph.reaches(region.made, stored, self.ends.asking, exceptions=False):
-                continue  # the answers were made first
             known = [p for p in region.waiting - asked.untold if told.outcome(p.statement) is None]  # type: ignore[arg-type]
             done = (p for p in region.reached(region.starts, set()) if told.outcome(p.statement) is None)  # type: ignore[arg-type]
             if not known or any(told.mentions(part) for point in done for part in point.expressions()):
                 continue
             behind = {t for p in known for t, kind in region.edges(p) if kind != "exception" and t not in region.inside}
-            if any(self._sends(point, asked.slot) for point in behind):
+            if any(self._sends(point, asked.slot) for point in behind) and not self._are_made_first(asked):
                 order = region.module.order
                 yield asked.node, min((p.statement for p in known if p.statement), key=lambda node: order[node])
+
+    def _are_made_first(self, asked: Asked) -> bool:
+        """Whether answers to a message are made between its request and its store."""
+        stored = self.anatomy.points(self.function, [asked.node])
+        return self.ends.graph.reaches(asked.region.made, stored, self.ends.asking, exceptions=False)
 
     def _sends(self, point: Point, slot: Slot | None) -> bool:
         """Whether a request is made at a point with a history, or by who is handed it there."""
