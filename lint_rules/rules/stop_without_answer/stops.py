@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import is_answer
 from lint_rules.anatomy.calls.call_tests import speaks_of_calls, tells_calls, with_calls
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.executions import executions
@@ -161,10 +162,26 @@ def _knows_calls(anatomy: Anatomy, loop: RoundLoop, node: cst.CSTNode) -> cst.If
         if isinstance(tested, cst.If) and (failed or module.before(loop.asks, tested)):
             told = _calls(anatomy, tested.test)
             denied = told is (not holds) and not isinstance(tested.test, cst.BooleanOperation)
-            if denied or with_calls(anatomy.facts, tested.test) is (not holds):
+            if (
+                denied
+                or with_calls(anatomy.facts, tested.test) is (not holds)
+                or _are_no_answers(anatomy, tested, holds)
+            ):
                 return None
             known = tested if known is None and told is holds else known
     return known
+
+
+def _are_no_answers(anatomy: Anatomy, tested: cst.If, holds: bool) -> bool:
+    """`if not results: break`: whether it is known by a test that no call was answered in this round."""
+    test = ex.inner(tested.test)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        test, holds = ex.inner(test.expression), not holds
+    slot, facts = anatomy.facts.slots.of(test), anatomy.facts
+    if holds or slot is None:
+        return False
+    listed = (value.elt for value in facts.assigned(slot) if isinstance(value, cst.ListComp))
+    return any(map(is_answer, (*facts.appended(slot), *listed)))
 
 
 def _calls(anatomy: Anatomy, test: cst.BaseExpression) -> bool | None:
