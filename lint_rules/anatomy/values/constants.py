@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 
 _DEEPEST = 5
@@ -25,7 +25,8 @@ _CHOICES: dict[str, Callable[[Iterable[int]], int]] = {"max": max, "min": min}
 def constant(anatomy: Anatomy, node: cst.BaseExpression | None, depth: int = 0) -> int | None:
     """The integer that an expression always has as its value; None where it may have another, or that is not known.
 
-    A local name has it by each definition that reaches it, a name of the module or of a class if it is bound once.
+    A local name has it by each definition that reaches it, a name of the module, of another one or of a class if it is
+    bound once.
     """
     node = ex.inner(node) if node is not None else None
     number = ex.integer(node)
@@ -33,6 +34,8 @@ def constant(anatomy: Anatomy, node: cst.BaseExpression | None, depth: int = 0) 
         return number
     if type(node) is cst.Name or type(node) is cst.Attribute:
         values = _bound(anatomy, node)
+        if not values:
+            return _imported(anatomy, node, depth)
         found = {constant(anatomy, value, depth + 1) for value in values}
         return found.pop() if len(found) == 1 else None
     if type(node) is cst.UnaryOperation and type(node.operator) is cst.Minus:
@@ -61,6 +64,18 @@ def _bound(anatomy: Anatomy, node: cst.Name | cst.Attribute) -> list[cst.BaseExp
     if len(values) != 1 or anatomy.module.scope_of[values[0]] is not slot[1] or _is_changed(anatomy, slot, values[0]):
         return []
     return [values[0]]
+
+
+def _imported(anatomy: Anatomy, node: cst.Name | cst.Attribute, depth: int) -> int | None:
+    """The number that a name of another file, or of a module that was imported, has there."""
+    slot = anatomy.facts.slots.of(node)
+    if slot is None or root_object(slot)[1] is not anatomy.module.top:
+        return None
+    there, where = anatomy.imported_value(ex.dotted(node) or "") or (anatomy, None)
+    values = there.facts.assigned(where)
+    if where is None or len(values) != 1 or _is_changed(there, where, values[0]):
+        return None
+    return constant(there, values[0], depth + 1)
 
 
 def _is_changed(anatomy: Anatomy, slot: Slot, value: cst.BaseExpression) -> bool:

@@ -48,8 +48,15 @@ def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
 
 
 def _ids(made: cst.CSTNode, items: dict[str, cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
-    """The id of a call that a dict or constructor makes, or of a call that it answers."""
-    if "id" in items and (("function" in items) or ("name" in items and items.keys() & _INPUTS)):
+    """The id of a call that a dict or constructor makes, or of a call that it answers.
+
+    Where a call has a `call_id`, its `id` is that of the item, with which nothing is paired (Responses API).
+    """
+    if (
+        "id" in items
+        and "call_id" not in items
+        and (("function" in items) or ("name" in items and items.keys() & _INPUTS))
+    ):
         yield items["id"]
     said = isinstance(made, cst.Call) and ex.positional(made)
     if said or items.keys() & {"content", "output", "name", "role"}:

@@ -96,6 +96,7 @@ _AGAIN = (
     " of them, and calls them once more"
 )
 _HELP_TURN = "try the request again, not the turn; or go on from the messages of the turn that failed"
+_CONSTANTS = {"True", "False", "None"}
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
@@ -281,7 +282,7 @@ def _begun_again(anatomy: Anatomy, handler: cst.ExceptHandler, tried: cst.Call) 
     The number of the attempt is no question.
     """
     function = anatomy.module.scope_of[tried].function
-    asked = {ex.source(arg.value) for arg in tried.args if names_in(arg)}
+    asked = {ex.source(arg.value) for arg in tried.args if names_in(arg.value) - _CONSTANTS}
     later = [
         call for call, _, _ in _turns_in(anatomy, function.node) if asked & {ex.source(a.value) for a in call.args}
     ]
