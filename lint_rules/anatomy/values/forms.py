@@ -171,6 +171,9 @@ class Forms(Known):
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **told}
         if Kind.REPLY in of and (name in {"content", "text", "output_text"} or self._says(name, of[Kind.REPLY])):
             return shown(Kind.MODEL_TEXT, "is text that the model wrote", of[Kind.REPLY])
+        said = self._with(base, "parts") if name == "text" else ()
+        if (whole_reply := next((known[Kind.REPLY] for known in said if Kind.REPLY in known), None)) is not None:
+            return shown(Kind.MODEL_TEXT, "is text of a part of what the model wrote", whole_reply)
         if name == "content" and Kind.CALL in of and self._is_one_of(base, "output"):
             return shown(Kind.MODEL_TEXT, "is text beside the calls of a reply", of[Kind.CALL])
         if Kind.MODEL_TEXT in of:
