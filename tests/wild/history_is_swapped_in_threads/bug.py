@@ -12,7 +12,7 @@ class Assistant:
         self.messages = []
 
     def chat(self, text):
-        self.messages.append({"role": "user", "content": text})  # expect: AGL101
+        self.messages.append({"role": "user", "content": text})
         completion = client.chat.completions.create(model="m", messages=self.messages)
         self.messages.append({"role": "assistant", "content": completion.choices[0].message.content})
         return self.messages[-1]["content"]
