@@ -99,11 +99,9 @@ class _Run:
         self._seen.add(known)
         stored = there.transcript.stored(callee) if not there.mending.closes(callee) else ()
         for each in stored:  # who closes what is open answers no call
-            slot = (
-                self.place(_of_object(there, each.node, each.slot), frame)
-                if each.slot and each.kind in GROWING
-                else None
-            )
+            if each.slot is None or each.kind not in GROWING:
+                continue
+            slot = self.place(_of_object(there, each.node, each.slot), frame)
             if slot is not None and each.message is not None and each.role is not None:
                 yield slot, self._message(each.message, frame)
         for inner in callee.nodes_of(cst.Call):

@@ -115,9 +115,7 @@ class _Sequence:
                         and self._has(then, first, same, slots)
                     ):
                         told.add(then.node)
-                        below = self._below(then)
-                        inner = (below.node, self.places.anatomy) if below is not None else None
-                        yield Double(How.AGAIN, then, first.node, inner=inner)
+                        yield self._again(then, first)
                         break
 
     def _alike(self, wanted: Callable[[Stored], bool]) -> dict[tuple[object, Slot | None], list[_Alike]]:
@@ -219,9 +217,7 @@ class _Sequence:
             for then in then_ones:
                 for first, slots in self._said_before(then, first_ones):
                     if self._follows(first, then, slots):
-                        below = self._below(then)
-                        inner = (below.node, self.places.anatomy) if below is not None else None
-                        yield Double(How.AGAIN, then, first.node, inner=inner)
+                        yield self._again(then, first)
                         break
 
     def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
@@ -282,6 +278,12 @@ class _Sequence:
         if stored.write is not None and stored.write.node is call and isinstance(base, cst.Attribute):
             base = base.value
         return ex.source(base, 200) if base is not None else None
+
+    def _again(self, then: Stored, first: Stored) -> Double:
+        """What two places of one message make together."""
+        below = self._below(then)
+        inner = (below.node, self.places.anatomy) if below is not None else None
+        return Double(How.AGAIN, then, first.node, inner=inner)
 
     def _below(self, stored: Stored) -> Stored | None:
         """Where the function that is called at a place calls what stores the message."""
