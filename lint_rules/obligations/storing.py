@@ -334,8 +334,8 @@ class Storing:
             return Transfer(call, "load", "a history")
         if self._is_held(("return", function)) and not self._gives_text(function):
             names = self._places.derived(function, call, put=True)
-            given = function.returned
-            if any(holds([value], call, names) for value in given) and not self._is_one_message(function, call, names):
+            given = [part for value in function.returned for part in self._talk_in(value)]
+            if holds(given, call, names) and not self._is_one_message(function, call, names):
                 return Transfer(call, "load", "a history")
         return None
 
@@ -352,6 +352,11 @@ class Storing:
                 if place is not None and place[0] != "var" and _tells(partial(self.anatomy.facts.shown, place)):
                     return ex.source(target, 40)
         return None
+
+    def _talk_in(self, value: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """The histories in a dict, if any is known there, else the whole value: what lies beside a history is none."""
+        parts = ex.dict_items(value).values()
+        return [part for part in parts if Kind.HISTORY in self.anatomy.facts.kinds(part)] or [value]
 
     def _gives_text(self, function: Scope) -> bool:
         """Whether a function says that it gives a text, or none: what messages are made of is no history."""
@@ -399,8 +404,10 @@ class Storing:
         for part in queue:
             if isinstance(part, cst.BaseExpression) and self._held(part) is not None:
                 return True
-            new = {*names_read(part)} - seen
+            made_of = self._taken_over(part) if isinstance(part, cst.Call) else [part]
+            new = {name for each in made_of for name in names_read(each)} - seen
             seen |= new
+            queue += [each for each in made_of if isinstance(each, cst.Call)]
             queue += [each for name in sorted(new) for each in bound_values(self.anatomy, function, name)]
         return False
 
@@ -431,13 +438,22 @@ class Storing:
                 if _tells(partial(self.anatomy.facts.evidence, pair[0])):
                     return ex.source(pair[0], 40)
             elif isinstance(node, cst.Call):
-                stack.extend(arg.value for arg in node.args if not is_verdict(node))  # `len(messages)` holds none
+                stack.extend(self._taken_over(node))
                 base = ex.receiver(node)
                 if base is not None and ex.called_name(node) in _DUMPS:
                     stack.append(base)
             else:
                 stack.extend(children(node))
         return None
+
+    def _taken_over(self, call: cst.Call) -> list[cst.BaseExpression]:
+        """The arguments that are in what a call gives: of `len(messages)` none; all, if nobody knows what it runs."""
+        run = self.anatomy.storage.run(call)
+        if is_verdict(call) or run is None or not run[1].returned:
+            return [] if is_verdict(call) else [arg.value for arg in call.args]
+        storage, callee, given = run
+        kept = {origin.name for origin in storage.returned_by(callee, 1, None) if origin.load is None}
+        return [value for name, value in given.items() if name in kept]
 
     def _is_notice(self, node: cst.BaseExpression, slot: Slot | None) -> bool:
         """A system message alone: what a program notes for itself, no part of what was said."""

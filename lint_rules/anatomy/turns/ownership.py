@@ -147,14 +147,21 @@ class Ownership:
     def _is_held(self, node: cst.BaseExpression, function: Scope) -> bool:
         """Whether a local name only holds such objects, as a parameter from all callers."""
         slot = self.facts.slots.of_name(node)
-        if slot is None or slot[0] != "var" or slot[1] is not function:
+        if slot is None or slot[0] != "var" or not self._is_in_run_of(slot[1], function):
             return False
-        values = self.facts.assigned(slot)
-        param = next((param for param in parameters(function) if param.name.value == slot[2]), None)
+        home, values = slot[1], self.facts.assigned(slot)
+        param = next((param for param in parameters(home) if param.name.value == slot[2]), None)
         anew = [value for value in values if not self._is_handed(value, slot)]
         if param is not None:
-            return not anew and self._is_given(param, slot, function)
-        return bool(values) and all(self.is_own(value, function) for value in anew) and not self._is_let_out(node, slot)
+            return not anew and self._is_given(param, slot, home)
+        return bool(values) and all(self.is_own(value, home) for value in anew) and not self._is_let_out(node, slot)
+
+    def _is_in_run_of(self, outer: Scope, function: Scope) -> bool:
+        """Whether a function is in a run of `outer`: it is that, or stands in it, and nothing begun there runs it."""
+        if outer is function or outer.kind != "function" or not function.within(outer):
+            return outer is function
+        begun = (start for start in self.starts if self.module.scope_of[start.node].function.within(outer))
+        return not any(function in self.anatomy.calls.reachable(start.function) for start in begun)
 
     def _is_let_out(self, node: cst.BaseExpression, slot: Slot) -> bool:
         """Whether the function has handed a local to what it has begun, and that may run beside `node`."""

@@ -681,8 +681,10 @@ class Storage:
         """What a value takes over: of a request to a model nothing."""
         if isinstance(node, (cst.Subscript, cst.Attribute)):
             return [node.value]
-        if isinstance(node, (cst.ListComp, cst.GeneratorExp)):
-            return [node.for_in.iter]
+        if isinstance(node, (cst.ListComp, cst.GeneratorExp)):  # of what it only counts or asks, it has nothing
+            loops = [part for part in walk(node.for_in) if type(part) is cst.CompFor]
+            named = {name for loop in loops for name in ex.target_names(loop.target)}
+            return [node.elt] if named.isdisjoint(names_in(node.elt)) else [node.for_in.iter]
         if isinstance(node, cst.List):
             return [each.value for each in node.elements if isinstance(each, cst.StarredElement)]
         if isinstance(node, cst.Dict):

@@ -372,13 +372,18 @@ class RunStates:
         """Whether an `if` asks whether something is not there yet that it sets."""
         lines = self.module.nodes_inside(test.body, function, cst.Assign, cst.AnnAssign)
         set_there = {self.facts.slots.of(target) for line in lines for target in ex.targets(line)} - {None}
-        absent = ex.inner(test.test)
-        if isinstance(absent, cst.Comparison):
-            left, operator, right = ex.compared(absent)
+        return self._is_absent(ex.inner(test.test), set_there)
+
+    def _is_absent(self, said: cst.BaseExpression, places: set[Slot | None]) -> bool:
+        """`self.me is None`, `not self.me`, also with more that is asked: `self.me is None and ready`."""
+        if isinstance(said, cst.BooleanOperation) and isinstance(said.operator, cst.And):
+            return any(self._is_absent(ex.inner(side), places) for side in (said.left, said.right))
+        if isinstance(said, cst.Comparison):
+            left, operator, right = ex.compared(said)
             is_none = isinstance(operator, (cst.Is, cst.Equal)) and ex.dotted(right) == "None"
-            return is_none and self.facts.slots.of(left) in set_there
-        denied = isinstance(absent, cst.UnaryOperation) and isinstance(absent.operator, cst.Not)
-        return denied and self.facts.slots.of(ex.inner(absent.expression)) in set_there  # type: ignore[attr-defined]
+            return is_none and self.facts.slots.of(left) in places
+        denied = isinstance(said, cst.UnaryOperation) and isinstance(said.operator, cst.Not)
+        return denied and self.facts.slots.of(ex.inner(said.expression)) in places  # type: ignore[attr-defined]
 
     def _is_own_object(self, site: CallSite) -> bool:
         """Whether a method calls another one of its object."""
