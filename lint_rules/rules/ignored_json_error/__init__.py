@@ -179,7 +179,10 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
             at = Note(way.ended.handler, "this handler")
             yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, None))
     elif way.loop is not None:
-        message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
+        bad = "call" if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given) else "reply"
+        message = (
+            f"malformed `{text}` raises out of the round loop: one bad {bad} ends the run, the model is never told"
+        )
         end = Note(way.loop.node, "the round loop that it ends")
         yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
     elif handlers.shown_only(anatomy.module, call) or way.told or is_rewritten(anatomy, call):

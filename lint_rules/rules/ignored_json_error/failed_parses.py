@@ -379,23 +379,28 @@ def gives_nothing(handling: Handling) -> bool:
 
 
 def passes_over(anatomy: Anatomy, site: cst.Call) -> bool:
-    """`done = run(call)`, `if done is None: continue`: in a loop over calls, the next one comes at once."""
+    """`done = run(call)`, `if done is None: continue`: in a loop over what is handed to it, the next one comes at once.
+
+    Or `if done is not None: ...` ends the loop's body.
+    """
     module, statement = anatomy.module, anatomy.module.statement(site)
     if not isinstance(statement, cst.Assign) or ex.inner(statement.value) is not site:
         return False
     name, function = ex.dotted(statement.targets[0].target), module.scope_of[site].function
     loop = next((outer for outer in module.ancestors(site) if isinstance(outer, cst.For)), None)
-    if loop is None or not anatomy.facts.is_kind(loop.target, Kind.CALL):
+    if loop is None or names_in(site).isdisjoint(ex.target_names(loop.target)):
         return False
     failed = partial(handlers.of_nothing, lambda part: ex.dotted(part) == name)
     tested = (each for each in module.nodes_inside(loop.body, function, cst.If) if module.before(statement, each))
-    return any(evaluate(branch.test, failed) is True and _skips(branch) for branch in tested)
+    return any(_skips(branch, evaluate(branch.test, failed), loop) for branch in tested)
 
 
-def _skips(branch: cst.If) -> bool:
-    """Whether a branch goes on to the next element, with no more than a log."""
+def _skips(branch: cst.If, taken: bool | None, loop: cst.For) -> bool:
+    """Whether a branch that is taken, or not, leads to the next element of a loop, with no more than a log."""
+    if taken is False:
+        return branch.orelse is None and loop.body.body[-1] is branch
     *before, last = _lines(branch.body)
-    return branch.orelse is None and isinstance(last, cst.Continue) and all(map(_is_log, before))
+    return bool(taken) and branch.orelse is None and isinstance(last, cst.Continue) and all(map(_is_log, before))
 
 
 def _keeps_calls(anatomy: Anatomy, site: cst.Call) -> bool | None:

@@ -18,6 +18,7 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.rules.ignored_json_error import dispatch, outside
+from lint_rules.rules.ignored_json_error.error_ways import way_of_error
 from lint_rules.rules.ignored_json_error.parse_attempts import is_marked
 from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
@@ -36,7 +37,7 @@ _NO_SLOTS: frozenset[Slot] = frozenset()
 
 def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
     """Evidence that what a call parses was written by a model, and by no `json.dumps` of this file."""
-    evidence = _evidence(anatomy, call, function)
+    evidence = _evidence(anatomy, call, function) or _ends_rounds(anatomy, call, function)
     if evidence is None or _own_json(anatomy, call, function) or _is_made_here(anatomy, call, evidence):
         return None
     if _is_of_call(anatomy, call) and _is_run_without_calls(anatomy, function):
@@ -255,6 +256,13 @@ def _evidence(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | N
         if dispatch.reads_tool_request(anatomy.facts, call) or dispatch.makes_call_with(anatomy.facts, call, function):
             return kinds.get(Kind.MODEL_TEXT) or Evidence("is told from the rest of a text by words, as a call", call)
     return dispatch.runs_tool_with(anatomy.facts, call, function)
+
+
+def _ends_rounds(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
+    """Evidence that a model wrote a text, of whatever it tells, where nobody keeps its error from ending the rounds."""
+    said = anatomy.facts.kinds(call.args[0].value).get(Kind.MODEL_TEXT)
+    way = way_of_error(anatomy, call, function, set()) if said is not None else None
+    return said if way is not None and way.loop is not None and way.ended is None else None
 
 
 def _is_made_here(anatomy: Anatomy, call: cst.Call, evidence: Evidence) -> bool:
