@@ -70,12 +70,8 @@ class SavedFirst:
         roles = {ex.text(arg.value) for arg in call.args}
         if not roles.isdisjoint(_OTHERS):
             return []
-        messages = [
-            (m.content, m) for arg in call.args for m in self.anatomy.transcript.messages.of(arg.value)
-            if m.node is arg.value
-        ]  # fmt: skip
-        messages += [(arg.value, m) for arg in call.args for m in self._put_into(call, arg.value)]
-        said = [(held, m.content) for held, m in messages if m.role == "user" and held and m.content is not None]
+        messages = ((arg.value, m) for arg in call.args for m in self._put_into(call, arg.value))
+        said = [(held, m.content) for held, m in messages if m.role == "user" and m.content is not None]
         return said or [(arg.value, part) for arg in call.args if not arg.star for part in self._parts(arg.value)]
 
     def _parts(self, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

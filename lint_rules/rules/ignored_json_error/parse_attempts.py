@@ -54,9 +54,10 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
     goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS} and not given_back  # also `{"raw": text}`
     is_made = dispatch.makes_call_with(anatomy.facts, call, function)
     whole = marked and handling.ending is Ending.NEUTRAL and handling.target is not None
-    if not (is_made or whole if goes_on else given_back or handling.ending is Ending.DROPS):
-        return True
-    return not (marked or is_made) or _is_told_later(anatomy, handling)
+    if goes_on:
+        return not (is_made or whole)
+    dropped = given_back or handling.ending is Ending.DROPS
+    return not dropped or not (marked or is_made) or _is_told_later(anatomy, handling)
 
 
 def _falls_through(handling: Handling) -> bool:
