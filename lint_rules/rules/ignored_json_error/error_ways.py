@@ -155,10 +155,9 @@ def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
 
 
 def _is_turn(anatomy: Anatomy, node: cst.CSTNode, functions: Iterable[Scope]) -> bool:
-    """Whether what is parsed at a node runs a tool, or a function answers calls: no form that a model had to fill in."""
-    runs = isinstance(node, cst.Call) and dispatch.runs_chosen(
-        anatomy.facts, node, anatomy.module.scope_of[node].function
-    )
+    """Whether what is parsed at a node runs a tool, or a function answers calls: a form that is filled in is no turn."""
+    here = anatomy.module.scope_of[node].function
+    runs = isinstance(node, cst.Call) and dispatch.runs_chosen(anatomy.facts, node, here)
     return runs or any(_answers(anatomy, function) for function in functions)
 
 

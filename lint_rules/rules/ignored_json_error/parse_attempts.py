@@ -50,7 +50,8 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
     kinds, marked = anatomy.facts.kinds(call.args[0].value), is_marked(anatomy, call)
     if Kind.ARGUMENTS_TEXT in kinds or not (marked or Kind.MODEL_TEXT in kinds):
         return False
-    given_back = handling.ending is Ending.NEUTRAL and handling.target is None and ex.dotted(handling.neutral) == "None"
+    nothing = handling.neutral is not None and ex.dotted(handling.neutral) == "None"
+    given_back = nothing and handling.ending is Ending.NEUTRAL and handling.target is None
     goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS} and not given_back  # also `{"raw": text}`
     is_made = dispatch.makes_call_with(anatomy.facts, call, function)
     whole = marked and handling.ending is Ending.NEUTRAL and handling.target is not None
