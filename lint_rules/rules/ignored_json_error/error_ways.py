@@ -155,7 +155,7 @@ def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
 
 
 def _is_turn(anatomy: Anatomy, node: cst.CSTNode, functions: Iterable[Scope]) -> bool:
-    """Whether what is parsed at a node runs a tool, or a function answers calls: a form that is filled in is no turn."""
+    """Whether what is parsed at a node runs a tool, or a function answers calls: to fill in a form is no turn."""
     here = anatomy.module.scope_of[node].function
     runs = isinstance(node, cst.Call) and dispatch.runs_chosen(anatomy.facts, node, here)
     return runs or any(_answers(anatomy, function) for function in functions)
