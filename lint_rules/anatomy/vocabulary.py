@@ -201,7 +201,7 @@ CALL_TYPES = frozenset(
 """Classes whose objects are tool calls."""
 
 CALLS_ATTRIBUTES = frozenset({"tool_calls"})
-CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call"})
+CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call", "function.call"})
 CALL_WRAPPERS = frozenset({"toolUse", "functionCall", "function_call"})
 """Keys under which a part of a message of Bedrock or Gemini holds a call."""
 CALL_WORDS = CALLS_ATTRIBUTES | CALL_TAGS | CALL_WRAPPERS

@@ -192,10 +192,12 @@ class Places:
         if found or message is None or not self.tells(stored):
             return found
         if message.role in _SPEAKING and content is not None and self._is_here(content):
-            made = self.again.parts(value) if isinstance(value, cst.Name) and value is not content else set[Slot]()
-            content = text_of(content)
-            for origin, same in self.origins(content):
-                found[message.role, ex.source(origin, 400)] = Same(same.slots | made, same.names, same.bound)
+            named = [value] if isinstance(value, cst.Name) and value is not content else []
+            names = {slot for name in named for slot in self.again.parts(name)}
+            made = ((d.value, d.point) for name in named for d in self.anatomy.definitions(name))
+            bound = {at for whole, at in made if whole is not None and self.module.inside(content, whole)}
+            for origin, same in self.origins(text_of(content)):
+                found[message.role, ex.source(origin, 400)] = Same(same.slots, same.names | names, same.bound | bound)
         elif value is not None and ex.reads_place(ex.inner(value)) and self._stays_as_it_is(stored, value):
             for origin, same in self.origins(value):
                 written = ex.source(origin, 400)

@@ -114,6 +114,8 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler, *, 
                 return Handling(guard, handler, Ending.TELLS)
             neutral, found_neutral = node.value, True
             target = node.targets[0].target if isinstance(node, cst.Assign) else node.target
+        elif isinstance(node, cst.AugAssign) and isinstance(node.value, cst.Integer):
+            continue  # how often it came says nothing of it
         elif isinstance(node, (cst.Yield, cst.AugAssign, cst.Del)) or (
             isinstance(node, cst.Call) and not _only_for_people(module, node, handler)
         ):

@@ -87,7 +87,8 @@ class Flows(Forms):
         self._learn_back(value, self.of(slot), "", value)
         if _is_list(value):
             self._learn_list(slot)
-        for key, item in ex.dict_items(value).items() if type(value) in _DICTS else ():
+        parts = ex.dict_items(value) or ex.made_of(value) if type(value) in _DICTS else {}  # type: ignore[arg-type]
+        for key, item in parts.items():
             inside: Slot = self.slots.member(target, key) or ("member", slot, key)
             self._learn_all(inside, self.kinds(item), item)
             self._learn_back(item, self.of(inside), "", item)
@@ -248,11 +249,11 @@ class Flows(Forms):
     def _give(self, value: cst.BaseExpression, function: Scope) -> None:
         slot: Slot = ("return", function)
         value = ex.inner(value)
+        for number, element in enumerate(value.elements if isinstance(value, (cst.Tuple, cst.List)) else ()):
+            part: Slot = ("member", slot, str(number))
+            self._learn_all(part, self.kinds(element.value), element.value)
+            self._learn_back_reply(element.value, part)
         if type(value) is cst.Tuple:
-            for number, element in enumerate(value.elements):
-                part: Slot = ("member", slot, str(number))
-                self._learn_all(part, self.kinds(element.value), element.value)
-                self._learn_back_reply(element.value, part)
             return
         self._learn_all(slot, self.kinds(value), value)
         self._learn_items(slot, value)

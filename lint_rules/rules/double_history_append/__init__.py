@@ -82,11 +82,11 @@ well: `[*history, message]`, a list that the history was put into, a chain that 
 written out, a conversation begun with the history, or a function, also of another file, that does so with what it is
 handed: the history itself, an object that holds it, or a dict that has it under a key, and the message, or what that is
 a part of. It is there twice if a place put the same message into that history before it was taken: stored it, handed it
-to a function of another file that does, or saved it, alone or in a whole list, where the history is loaded from (one
-table, key or file, by what both bodies say; or a list that an object of another file keeps), be it loaded here or by a
-function of another file that is handed the message. Silent: the history is taken without its last message, before it
-was stored, or by a query or a comprehension that names what was saved; and a condition that looks into the history
-first. Two objects write to one list where one was made with the other's, or was given it.
+to a function of another file that does, or saved it, alone, in a record or in a whole list, where the history is loaded
+from (one table, key or file, by what both bodies say; or a list that an object of another file keeps), be it loaded
+here or by a function of another file that is handed the message. Silent: the history is taken without its last message,
+before it was stored, or by a query or a comprehension that names what was saved; and a condition that looks into the
+history first. Two objects write to one list where one was made with the other's, or was given it.
 
 A condition that reads the history, a counter or the number of the turn keeps the rule silent, a helper that asks for
 what it has set itself the last time, and so do fixed texts, which may be repeated on purpose. Messages of OpenAI,

@@ -70,14 +70,20 @@ class SavedFirst:
         roles = {ex.text(arg.value) for arg in call.args}
         if not roles.isdisjoint(_OTHERS):
             return []
-        messages = [
-            (m.content, m) for arg in call.args for m in self.anatomy.transcript.messages.of(arg.value)
-            if m.node is arg.value
-        ]  # fmt: skip
-        messages += [(arg.value, m) for arg in call.args for m in self._put_into(call, arg.value)]
-        said = [(held, m.content) for held, m in messages if m.role == "user" and held and m.content is not None]
-        plain = (arg.value for arg in call.args if not arg.star and ex.reads_place(ex.inner(arg.value)))
-        return said or [(value, value) for value in plain]
+        messages = ((arg.value, m) for arg in call.args for m in self._put_into(call, arg.value))
+        said = [(held, m.content) for held, m in messages if m.role == "user" and m.content is not None]
+        return said or [(arg.value, part) for arg in call.args if not arg.star for part in self._parts(arg.value)]
+
+    def _parts(self, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """A value, and what is put into what it was made of, by whatever keys: `{"kind": "human", "body": text}`."""
+        if ex.reads_place(ex.inner(value)):
+            yield value
+        for made in (value, *self.facts.values_of(value)):
+            parts = (
+                [ex.inner(part) for part in ex.made_of(made).values()] if isinstance(made, (cst.Dict, cst.Call)) else []
+            )
+            if _OTHERS.isdisjoint(map(ex.text, parts)):
+                yield from filter(ex.reads_place, parts)
 
     def _put_into(self, call: cst.Call, value: cst.BaseExpression) -> Iterator[Message]:
         """What was said in a list before that is saved whole: appended to it, or written into one of its messages."""

@@ -64,15 +64,16 @@ of another file that asks by such a function and catches nothing.
 A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
 these, and more than a log reads; but not where every way from it leaves the round loop in which it stands, nor where
 all that it makes goes into a list which no round reads. A parser of several attempts tells of it where it raises in the
-end, or gives something else then. A `None` by which callers leave calls out of their list, or go on to the next call,
-says nothing to the model. Nor does a handler that makes the same call all the same: with `{}` for what was parsed, with
-the text itself, which a tool is run with unasked or becomes the `input` of a `tool_use` block, with a dict of its own
-(`{"raw": text}`) whose key nothing asks for, or with the default that its callers name.
+end, or gives something else then. A `None` by which callers leave calls out of their list, or a test goes on to the
+next call, says nothing to the model. Nor does a handler that makes the same call all the same: with `{}` for what was
+parsed, with the text itself, which a tool is run with unasked or becomes the `input` of a `tool_use` block, with a dict
+of its own (`{"raw": text}`) whose key nothing asks for, or with the default that its callers name.
 A model's text is a call where what is parsed says what is done: a name and arguments are read of it, it is the key of
 what is looked up and called, or a call is put together of its parts. In such a text a piece in braces or fences may be
 a call or not, and a parse that fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`),
 or goes with something else that the same match has given, is a call; where it is passed over, and nothing is stored
-that says so, it is reported, and so is a call made of it with a name that stands beside it in the text.
+that says so, it is reported, and so is a call made of it with a name that stands beside it in the text. A reply that
+says anything else is reported where its error ends the rounds, or the attempts to get another one.
 Arguments that are parsed once more behind the loop over the calls are only looked at here, and nothing is lost; nor is
 a text malformed that has been parsed before on all ways here, or that an adapter has written itself.
 Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
@@ -179,7 +180,10 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
             at = Note(way.ended.handler, "this handler")
             yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, None))
     elif way.loop is not None:
-        message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
+        bad = "call" if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given) else "reply"
+        message = (
+            f"malformed `{text}` raises out of the round loop: one bad {bad} ends the run, the model is never told"
+        )
         end = Note(way.loop.node, "the round loop that it ends")
         yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
     elif handlers.shown_only(anatomy.module, call) or way.told or is_rewritten(anatomy, call):

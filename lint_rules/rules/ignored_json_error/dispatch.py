@@ -87,7 +87,7 @@ def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
     """Whether a parsed value becomes the arguments of a call that is put together here, with a name from elsewhere.
 
     `{"name": found.group(1), "arguments": json.loads(found.group(2))}`: what is parsed stands where a tool is named, or
-    beside something else out of one match.
+    beside something else out of one match; or it goes to a function that a table has.
     """
     statement = facts.module.statement(call)
     target = statement.targets[0].target if isinstance(statement, cst.Assign) else None
@@ -102,7 +102,7 @@ def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
             others = (value for key, value in parts.items() if key not in parsed and not _is_same(facts, value, call))
             beside = (_matches(facts, value, function) for value in others)
             return (named and not parsed.isdisjoint(_ARGUMENT_KEYS)) or not all(map(match.isdisjoint, beside))
-    return False
+    return runs_chosen(facts, call, function)
 
 
 def _is_same(facts: Facts, value: cst.BaseExpression, call: cst.Call) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.cuts.cuts import compares_size
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling, kept_by_gather
@@ -21,6 +22,7 @@ from lint_rules.anatomy.rounds.waits import Waits, is_input
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.rules.ignored_json_error import dispatch
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Kind as Edge
@@ -75,7 +77,7 @@ def way_of_error(
     """
     loop = _loop_around(anatomy, node, function)
     way = way_inside(anatomy, node, function, loop, errors)
-    if loop is None and way.ended is not None and not any(_answers(anatomy, scope) for scope in (*seen, function)):
+    if loop is None and way.ended is not None and not _is_turn(anatomy, node, {*seen, function}):
         return Way(told=True)
     if way.is_over or way.ended is not None:
         return replace(way, meant=meant or way.meant)
@@ -150,6 +152,13 @@ def _raises(handler: cst.CSTNode) -> frozenset[str]:
 def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
     """Whether a handler in a round loop ends that: no way from it leads to another round, or to another request."""
     return _is_the_end(anatomy, handling, loop.function, anatomy.flow(loop.function).at(loop.node))
+
+
+def _is_turn(anatomy: Anatomy, node: cst.CSTNode, functions: Iterable[Scope]) -> bool:
+    """Whether what is parsed at a node runs a tool, or a function answers calls: to fill in a form is no turn."""
+    here = anatomy.module.scope_of[node].function
+    runs = isinstance(node, cst.Call) and dispatch.runs_chosen(anatomy.facts, node, here)
+    return runs or any(_answers(anatomy, function) for function in functions)
 
 
 @once(circular=False)
@@ -269,10 +278,27 @@ def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundL
     """The innermost in whose body the node stands."""
     inner = node
     for outer in anatomy.module.ancestors(node):
-        loop = anatomy.round_at.get(outer)
+        loop = anatomy.round_at.get(outer) or _attempts(anatomy, outer, function)
         if loop is not None and loop.function is function and loop.node.body is inner:
             return loop
         inner = outer
+    return None
+
+
+def _attempts(anatomy: Anatomy, loop: cst.CSTNode, function: Scope) -> RoundLoop | None:
+    """A loop that asks so many times, or once more where a reply is not what was wanted; none over what there is."""
+    if isinstance(loop, cst.For):
+        counts = isinstance(loop.iter, cst.Call) and ex.dotted(loop.iter.func) == "range"
+    else:
+        counts = isinstance(loop, cst.While) and compares_size(loop.test)
+    if not counts or not isinstance(loop, (cst.For, cst.While)):
+        return None
+    flow = anatomy.flow(function)
+    for call in filter(anatomy.calls.asks, anatomy.calls.calls_within(loop.body, function)):
+        guards = (outer for outer in anatomy.module.ancestors(call) if isinstance(outer, cst.Try))
+        failed = {point for guard in guards for handler in guard.handlers for point in flow.at(handler)}
+        if flow.reaches(anatomy.points(function, [call]), flow.at(loop), failed):  # not where the request has failed
+            return RoundLoop(loop, function, call)
     return None
 
 

@@ -339,11 +339,15 @@ def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
 
 
 def _is_unread(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
-    """`arguments = {}` and `continue`: whether nobody reads the neutral value that a handler puts into a name."""
+    """`arguments = {}` and `continue`: whether nobody reads the neutral value that a handler puts into a name.
+
+    Or no more of it than a test, which leads to the next call.
+    """
     target, function = handling.target, anatomy.module.scope_of[call].function
     if handling.ending is not Ending.NEUTRAL or not isinstance(target, cst.Name):
         return False
-    return not uses_after(anatomy.module, target.value, handling.guard, function.node)
+    unread = not uses_after(anatomy.module, target.value, handling.guard, function.node)
+    return unread or _is_passed_over(anatomy, target.value, call, handling.guard)
 
 
 def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
@@ -379,23 +383,36 @@ def gives_nothing(handling: Handling) -> bool:
 
 
 def passes_over(anatomy: Anatomy, site: cst.Call) -> bool:
-    """`done = run(call)`, `if done is None: continue`: in a loop over calls, the next one comes at once."""
-    module, statement = anatomy.module, anatomy.module.statement(site)
-    if not isinstance(statement, cst.Assign) or ex.inner(statement.value) is not site:
-        return False
-    name, function = ex.dotted(statement.targets[0].target), module.scope_of[site].function
-    loop = next((outer for outer in module.ancestors(site) if isinstance(outer, cst.For)), None)
-    if loop is None or not anatomy.facts.is_kind(loop.target, Kind.CALL):
+    """`done = run(call)`, `if done is None: continue`: in a loop over what is handed to it, the next one comes at once.
+
+    Or `if done is not None: ...` ends the loop's body.
+    """
+    statement = anatomy.module.statement(site)
+    bound = isinstance(statement, cst.Assign) and ex.inner(statement.value) is site
+    return bound and any(_is_passed_over(anatomy, name, site, statement) for name in _names(anatomy, site))
+
+
+def _is_passed_over(anatomy: Anatomy, name: str, made: cst.Call, behind: cst.CSTNode) -> bool:
+    """Whether the first test behind a statement that tells by a name that a call has failed leads to the next element.
+
+    In a loop whose elements the call is handed, or parts of them.
+    """
+    module, function = anatomy.module, anatomy.module.scope_of[made].function
+    loop = next((outer for outer in module.ancestors(made) if isinstance(outer, cst.For)), None)
+    if loop is None or names_in(made).isdisjoint(ex.target_names(loop.target)):
         return False
     failed = partial(handlers.of_nothing, lambda part: ex.dotted(part) == name)
-    tested = (each for each in module.nodes_inside(loop.body, function, cst.If) if module.before(statement, each))
-    return any(evaluate(branch.test, failed) is True and _skips(branch) for branch in tested)
+    later = (each for each in module.nodes_inside(loop.body, function, cst.If) if module.before(behind, each))
+    tested = ((branch, evaluate(branch.test, failed)) for branch in later)
+    return next((_skips(branch, taken, loop) for branch, taken in tested if taken is not None), False)
 
 
-def _skips(branch: cst.If) -> bool:
-    """Whether a branch goes on to the next element, with no more than a log."""
+def _skips(branch: cst.If, taken: bool | None, loop: cst.For) -> bool:
+    """Whether a branch that is taken, or not, leads to the next element of a loop, with no more than a log."""
+    if taken is False:
+        return branch.orelse is None and loop.body.body[-1] is branch
     *before, last = _lines(branch.body)
-    return branch.orelse is None and isinstance(last, cst.Continue) and all(map(_is_log, before))
+    return bool(taken) and branch.orelse is None and isinstance(last, cst.Continue) and all(map(_is_log, before))
 
 
 def _keeps_calls(anatomy: Anatomy, site: cst.Call) -> bool | None:
@@ -417,7 +434,7 @@ def held_instead(anatomy: Anatomy, call: cst.Call, handling: Handling) -> list[D
     flow, reaching, parse = anatomy.flow(function), anatomy.reaching(function), anatomy.points(function, [call])
     handler = handling.handler
     failed = flow.within(walk(handler.body)) if isinstance(handler, cst.ExceptHandler) else parse
-    for name in _names(anatomy, call):
+    for name in _names(anatomy, call) if handling.ending is Ending.DROPS else ():
         uses = anatomy.points(function, [use for use in _put_to_use(anatomy, call) if use.value == name])
         bound = {definition.point for definition in reaching.definitions if definition.name == name}
         if flow.reaches(failed, uses, bound):

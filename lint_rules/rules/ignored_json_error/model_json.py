@@ -18,6 +18,7 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.rules.ignored_json_error import dispatch, outside
+from lint_rules.rules.ignored_json_error.error_ways import way_of_error
 from lint_rules.rules.ignored_json_error.parse_attempts import is_marked
 from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
@@ -36,8 +37,8 @@ _NO_SLOTS: frozenset[Slot] = frozenset()
 
 def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
     """Evidence that what a call parses was written by a model, and by no `json.dumps` of this file."""
-    evidence = _evidence(anatomy, call, function)
-    if evidence is None or _own_json(anatomy, call, function) or _is_made_here(anatomy, call, evidence):
+    evidence = _evidence(anatomy, call, function) or _ends_rounds(anatomy, call, function)
+    if evidence is None or _own_json(anatomy, call, function):
         return None
     if _is_of_call(anatomy, call) and _is_run_without_calls(anatomy, function):
         return None
@@ -257,16 +258,11 @@ def _evidence(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | N
     return dispatch.runs_tool_with(anatomy.facts, call, function)
 
 
-def _is_made_here(anatomy: Anatomy, call: cst.Call, evidence: Evidence) -> bool:
-    """What shows the call is a dict of this file whose arguments are written by `json.dumps`: never malformed.
-
-    For `eval` and `literal_eval` it may be: `true` and `null` are no Python.
-    """
-    if ex.called_name(call) in {"eval", "literal_eval"}:
-        return False
-    function = ex.dict_items(evidence.root.node).get("function") if isinstance(evidence.root.node, cst.Dict) else None
-    arguments = ex.dict_items(function).get("arguments") if function is not None else None
-    return arguments is not None and anatomy.facts.encoder(arguments) is not None
+def _ends_rounds(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
+    """Evidence that a model wrote a text, of whatever it tells, where nobody keeps its error from ending the rounds."""
+    said = anatomy.facts.kinds(call.args[0].value).get(Kind.MODEL_TEXT)
+    way = way_of_error(anatomy, call, function, set()) if said is not None else None
+    return said if way is not None and way.loop is not None and way.ended is None else None
 
 
 def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:

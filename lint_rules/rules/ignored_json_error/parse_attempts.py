@@ -21,7 +21,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import counted
 from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, SourceModule
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children, walk
 
 _MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A-Za-z]|```json", re.IGNORECASE)
 _LABEL = re.compile(r"\[[A-Z_]{4,}\]")
@@ -50,12 +50,15 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
     kinds, marked = anatomy.facts.kinds(call.args[0].value), is_marked(anatomy, call)
     if Kind.ARGUMENTS_TEXT in kinds or not (marked or Kind.MODEL_TEXT in kinds):
         return False
-    goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS}  # also `{"raw": text}`
+    nothing = handling.neutral is not None and ex.dotted(handling.neutral) == "None"
+    given_back = nothing and handling.ending is Ending.NEUTRAL and handling.target is None
+    goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS} and not given_back  # also `{"raw": text}`
     is_made = dispatch.makes_call_with(anatomy.facts, call, function)
     whole = marked and handling.ending is Ending.NEUTRAL and handling.target is not None
-    if not (is_made or whole if goes_on else handling.ending is Ending.DROPS):
-        return True
-    return not (marked or is_made) or _is_told_later(anatomy, handling)
+    if goes_on:
+        return not (is_made or whole)
+    dropped = given_back or handling.ending is Ending.DROPS
+    return not dropped or not (marked or is_made) or _is_told_later(anatomy, handling)
 
 
 def _falls_through(handling: Handling) -> bool:
@@ -92,9 +95,30 @@ def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
             slot = facts.slots.of(name)
             if slot is not None and slot not in seen and len(seen) < _MOST_STEPS:
                 seen.add(slot)
-                queue += facts.assigned(slot)
+                queue += [*facts.assigned(slot), *facts.given(slot), *facts.gone_through(slot)]
+                queue += _given_to(anatomy, slot[1]) if is_parameter(slot) else ()
         if _is_text(anatomy, here) or any(_matches_given(anatomy, part) for part in walk(here)):
-            yield from (said for part in walk(here) for said in _words(anatomy, part))
+            yield from (said for part in _written(anatomy, here) for said in _words(anatomy, part))
+
+
+def _written(anatomy: Anatomy, value: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The parts of an expression, but for the keys by which something is read, and what a request is made of."""
+    stack = [value]
+    while stack:
+        here = stack.pop()
+        yield here
+        pair = ex.member(here)
+        if pair is not None:
+            stack.append(pair[0])
+        elif not (isinstance(here, cst.Call) and anatomy.calls.asks(here)):
+            stack += children(here)
+
+
+def _given_to(anatomy: Anatomy, callback: Scope) -> list[cst.BaseExpression]:
+    """The calls that are handed a function, to call it with what comes of the rest: `re.sub(mark, callback, text)`."""
+    handed = ((anatomy.module.parent[name], name) for name in anatomy.calls.references.get(callback, ()))
+    calls = (anatomy.module.parent[arg] for arg, _ in handed if isinstance(arg, cst.Arg))
+    return [call for call in calls if isinstance(call, cst.Call)]
 
 
 def _matches_given(anatomy: Anatomy, node: cst.CSTNode) -> bool:
