@@ -32,8 +32,6 @@ _ABSENT = re.compile(r"NotFound|DoesNotExist|NoSuch|^KeyError$|^StopIteration$|C
 _GIVING = (cst.Assign, cst.AnnAssign, cst.Return)
 _NOWHERE: cst.CSTNode | None = None
 _SHOWING = frozenset({"print", "echo", "secho"})
-_MOST_STATEMENTS = 8
-"""In a `try` that is about loading or storing; a longer one guards something larger."""
 
 
 @record
@@ -66,14 +64,10 @@ def hidden_failures(anatomy: Anatomy) -> Iterator[HiddenFailure]:
                 yield from islice(filter(None, judged), 1)
 
 
-def _does_more(anatomy: Anatomy, guard: cst.Try) -> bool:
-    """A `try` around a whole turn, or a long stretch of a program, is another matter."""
+def _is_turn(anatomy: Anatomy, guard: cst.Try) -> bool:
+    """A `try` around a whole turn is another matter."""
     asks = any(type(node) is cst.Call and anatomy.turns.reaches_model(node) for node in walk(guard.body))
-    return (
-        asks
-        or _gets_answer(anatomy, guard)
-        or sum(isinstance(node, cst.BaseSmallStatement) for node in walk(guard.body)) > _MOST_STATEMENTS
-    )
+    return asks or _gets_answer(anatomy, guard)
 
 
 def _gets_answer(anatomy: Anatomy, guard: cst.Try) -> bool:
@@ -110,7 +104,7 @@ def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transf
             over = _rewritten(anatomy, guard)
         if over is not None:
             return HiddenFailure(handler, transfer, True, over)
-    if _does_more(anatomy, guard) or (transfer.way == "store" and _is_kept_besides(storing, guard, transfer)):
+    if _is_turn(anatomy, guard) or (transfer.way == "store" and _is_kept_besides(storing, guard, transfer)):
         return None
     if handling.ending is Ending.NEUTRAL and transfer.way == "load":
         if not _tells(anatomy, handler, loud_only=False):
