@@ -167,7 +167,10 @@ class ReplyPlaces:
         calls = [n for n in function.nodes_of(cst.Call) if n is not call and self._keeps_reply(n, call, taken)]
         grown = [one.node for one in stored if one.slot == slot and one.role == "assistant" and one.kind in GROWING]
         beside = self._beside(function, calls, grown) if slot is not None else ()
-        return [*(place for place in places if place is not call), *(n for n in calls if ex.dotted(n.func) not in beside)]
+        return [
+            *(place for place in places if place is not call),
+            *(n for n in calls if ex.dotted(n.func) not in beside),
+        ]
 
     def _beside(self, function: Scope, calls: list[cst.Call], places: list[cst.CSTNode]) -> set[str | None]:
         """The functions that get a reply which is put into the history all the same: they do something else with it."""
@@ -288,7 +291,8 @@ class ReplyPlaces:
     def gets_calls_only(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
         """`run_tool(tool_call, history)`: what is stored there answers a call, and is not the reply."""
         kinds = [self.anatomy.facts.kinds(value) for value in self._handed(node, call, taken)]
-        return any(Kind.ARGUMENTS in each for each in kinds) or all(not _OF_CALLS.isdisjoint(each) for each in kinds)
+        calls = [not _OF_CALLS.isdisjoint(each) for each in kinds]
+        return any(Kind.ARGUMENTS in each for each in kinds) or (bool(calls) and all(calls))
 
     def _handed(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> list[cst.BaseExpression]:
         """The arguments of a call that hold the request, or read what was taken from its reply."""

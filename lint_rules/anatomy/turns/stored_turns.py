@@ -260,8 +260,10 @@ class StoredTurns:
     def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, taken: set[str]) -> bool:
         """Whether a call is handed what the model has said, and the key of what was loaded; not what runs its calls."""
         is_run = self._asked.places.gets_calls_only(call, ask, taken)
-        return holds(values_given(call), ask, taken) and not is_run and (
-            self._shares_key(load, call) or _whole(call, self._asked.holders(load) & taken) is not None
+        return (
+            holds(values_given(call), ask, taken)
+            and not is_run
+            and (self._shares_key(load, call) or _whole(call, self._asked.holders(load) & taken) is not None)
         )
 
     def _shares_key(

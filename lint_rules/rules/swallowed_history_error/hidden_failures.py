@@ -14,6 +14,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.locations import Place
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
@@ -92,7 +93,7 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
 
 def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
     anatomy = storing.anatomy
-    if transfer.way == "load" and (_is_looked_over(anatomy, transfer) or _is_only_asked(anatomy, transfer)):
+    if transfer.way == "load" and any(is_no_load(anatomy, transfer) for is_no_load in _NO_LOADS):
         return None
     sites = anatomy.calls.sites[anatomy.module.scope_of[guard].function]
     unread = any(anatomy.module.is_statement(site.node) for site in sites)
@@ -157,6 +158,15 @@ def _is_only_asked(anatomy: Anatomy, transfer: Transfer) -> bool:
     given = [node.value for node in anatomy.module.scope_of[transfer.node].function.nodes_of(cst.Return)]
     answers = bool(given) and all(value is not None and ex.dotted(value) in {"True", "False"} for value in given)
     return answers and not isinstance(anatomy.module.statement(transfer.node), (cst.Assign, cst.AnnAssign))
+
+
+def _is_said_now(anatomy: Anatomy, transfer: Transfer) -> bool:
+    """Whether a part of what a request of the function gives is read: the pieces of a stream, say."""
+    function, derived = anatomy.module.scope_of[transfer.node].function, ReplyPlaces(anatomy).derived
+    return any(holds([transfer.node], ask, derived(function, ask)) for ask in anatomy.turns.requests(function))
+
+
+_NO_LOADS = (_is_looked_over, _is_only_asked, _is_said_now)
 
 
 def _tells(anatomy: Anatomy, handler: cst.ExceptHandler, *, loud_only: bool) -> bool:

@@ -393,6 +393,7 @@ def _told_late(found: LateRun) -> Draft:
             " and the next turn runs them again"
         )
         at = [Note(found.run, "this request may fail"), Note(found.told, "the turn is stored here only")]
+        at += [Note(found.handler, "its error ends the turn here")] if found.handler is not None else []
         return Draft(found.leaves, message, cure, beside(found.leaves, at))
     how = _HOW["yield"] if found.way == "yield" else "this may fail, which ends the turn"
     message = (

@@ -516,7 +516,13 @@ class _Search:
                 yield from self._closed(function, slot, stored, saves, barred)
 
     def _saves(self, call: cst.Call, slot: Slot) -> bool:
-        """`json.dump(self.messages, file)`, `store.save(self.messages)`, `file.write(json.dumps(self.messages))`."""
+        """`json.dump(self.messages, file)`, `store.save(self.messages)`, `file.write(json.dumps(self.messages))`.
+
+        Also by a method of the same object: `self.keep()`.
+        """
+        run = self.anatomy.facts.slots.callee(call)
+        if run is not None and not self.anatomy.turns.reaches_model(call):
+            return self.late.writes_out(run, {slot})
         facts, given = self.anatomy.facts, [arg.value for arg in call.args]
         made = (each for value in given for each in (value, *facts.values_of(value)))
         texts = [each for each in made if isinstance(each, cst.Call) and facts.encoder(each) is not None]

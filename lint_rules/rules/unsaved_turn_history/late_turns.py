@@ -99,6 +99,13 @@ class LateTurns(LateRequests):
                 queue += [each for each in below if each is not None and each[1] not in seen]
         return False
 
+    def writes_out(self, function: Scope, whole: set[Slot]) -> bool:
+        """Whether a method writes out a part of its object that is one of these."""
+        slots, derived = self._anatomy.facts.slots, ReplyPlaces(self._anatomy).derived
+        saves = self._anatomy.storage.saves(function)
+        parts = [node for node in function.nodes_of(cst.Attribute) if slots.of(node) in whole] if saves else []
+        return any(holds([save.value], node, derived(function, node, put=True)) for node in parts for save in saves)
+
 
 def _may_keep(there: Anatomy, call: cst.Call) -> bool:
     """Whether a call may keep what it is handed: one of an object that the function was handed, if nobody knows it."""
