@@ -164,7 +164,7 @@ class ReplyPlaces:
         taken = self.derived(function, call, put=True, known=taken)
         stored = self.anatomy.transcript.stored(function)
         places = [s.node for s in stored if (slot is None or s.slot == slot) and _may_be_reply(s)]
-        calls = [n for n in function.nodes_of(cst.Call) if n is not call and self._keeps_reply(n, call, taken)]
+        calls = [n for n in function.nodes_of(cst.Call) if self._keeps_reply(n, call, taken)]
         grown = [one.node for one in stored if one.slot == slot and one.role == "assistant" and one.kind in GROWING]
         beside = self._beside(function, calls, grown) if slot is not None else ()
         return [

@@ -16,7 +16,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.rounds.waits import waits_for_words
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, is_read
 from lint_rules.anatomy.turns.storage import Save
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
