@@ -187,16 +187,13 @@ class _Search:
         if not flow.reaches(start, saved, exceptions=False):
             return
         around = [outer for save in saves for outer in headers(module, save, turn.ask)]
-        barred = self.places.stores(function, None, ask, taken, also=self._saves(function))
-        barred = {*barred, *self.anatomy.points(function, around)} - set(start)
+        every = [save for each in self.anatomy.stored_turns.of(function) for save in each.saves]
+        named = {ex.dotted(save.func) for save in every if isinstance(save, cst.Call)}
+        alike = [call for call in function.nodes_of(cst.Call) if ex.dotted(call.func) in named]
+        barred = self.places.stores(function, None, ask, taken, also=every)
+        barred = {*barred, *self.anatomy.points(function, [*around, *alike])} - set(start)
         for leaves in self.places.forgotten(function, ask, [flow.exit], barred):
             yield Passed(leaves, ask, saves[-1])
-
-    def _saves(self, function: Scope) -> list[cst.CSTNode]:
-        """Where the turns of a function are stored, or may be, by the same functions."""
-        saves = [save for turn in self.anatomy.stored_turns.of(function) for save in turn.saves]
-        named = {ex.dotted(save.func) for save in saves if isinstance(save, cst.Call)}
-        return [*saves, *(call for call in function.nodes_of(cst.Call) if ex.dotted(call.func) in named)]
 
     def _is_told(self, one: Stored) -> bool:
         """Whether a helper stores what it is handed there: not where a constant tells it not to."""
