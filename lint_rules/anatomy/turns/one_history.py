@@ -69,7 +69,7 @@ class OneHistory:
             self._is_another_row(load, save)
             or (known and loads is saves)
             or not (one.is_read_again_after(other) or (whole is not None and one.is_put_back_by(other)))
-            or not self.outlives(one, other, place, save)
+            or not self.outlives(one, other, place)
         ):
             return False
         if self.is_history(load, ask, where) or self.says_role(save):
@@ -102,11 +102,9 @@ class OneHistory:
         same = (call for call in function.nodes_of(cst.Call) if call is not save and self._resources.runs(call) is runs)
         return any(self._asked.is_at(call, load, function, before=True) for call in same)
 
-    def outlives(self, one: Touched, other: Touched, place: Slot | None, save: cst.Call) -> bool:
+    def outlives(self, one: Touched, other: Touched, place: Slot | None) -> bool:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
-        return (one.lies_outside and bool(other.lies_outside or other.over)) or (
-            place is not None and (self._module.is_statement(save) or self.says_role(save))
-        )
+        return (one.lies_outside and bool(other.lies_outside or other.over)) or place is not None
 
     def _handles(self, call: cst.Call, function: Scope) -> set[str]:
         """The objects of which methods are called, also in a function of this file, that `function` was given.

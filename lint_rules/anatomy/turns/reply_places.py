@@ -164,8 +164,21 @@ class ReplyPlaces:
         taken = self.derived(function, call, put=True, known=taken)
         stored = self.anatomy.transcript.stored(function)
         places = [s.node for s in stored if (slot is None or s.slot == slot) and _may_be_reply(s)]
-        places += [n for n in function.nodes if type(n) is cst.Call and self._keeps_reply(n, call, taken)]
-        return [place for place in places if place is not call]
+        calls = [n for n in function.nodes_of(cst.Call) if self._keeps_reply(n, call, taken)]
+        grown = [one.node for one in stored if one.slot == slot and one.role == "assistant" and one.kind in GROWING]
+        beside = self._beside(function, calls, grown) if slot is not None else ()
+        return [
+            *(place for place in places if place is not call),
+            *(n for n in calls if ex.dotted(n.func) not in beside),
+        ]
+
+    def _beside(self, function: Scope, calls: list[cst.Call], places: list[cst.CSTNode]) -> set[str | None]:
+        """The functions that get a reply which is put into the history all the same: they do something else with it."""
+        asks = set(self.anatomy.points(function, self.anatomy.turns.requests(function)))
+        own = {ex.dotted(place.func) for place in places if isinstance(place, cst.Call)}
+        others = {ex.dotted(node.func) for node in calls} - own
+        same = (node for node in function.nodes_of(cst.Call) if ex.dotted(node.func) in others)
+        return {ex.dotted(node.func) for node in same if self.anatomy.leads(function, [node], places, asks)}
 
     def stores(
         self,
@@ -237,7 +250,7 @@ class ReplyPlaces:
         name = ex.called_name(node)
         if node is call or name in _NO_STORES or is_logging(node) or not self._handed(node, call, taken):
             return False
-        if self.anatomy.facts.slots.constructed(node) is not None or self._gets_calls_only(node, call, taken):
+        if self.anatomy.facts.slots.constructed(node) is not None or self.gets_calls_only(node, call, taken):
             return False
         base = ex.receiver(node)
         owner = (ex.dotted(base) or "").lower() if base is not None else ""
@@ -275,10 +288,11 @@ class ReplyPlaces:
         given = isinstance(base, cst.Attribute) or (callee is not None and callee[1].name != "__init__")
         return given and base is not None and Lasting(self.anatomy).is_new(base)
 
-    def _gets_calls_only(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
+    def gets_calls_only(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
         """`run_tool(tool_call, history)`: what is stored there answers a call, and is not the reply."""
         kinds = [self.anatomy.facts.kinds(value) for value in self._handed(node, call, taken)]
-        return any(Kind.ARGUMENTS in each for each in kinds) or all(not _OF_CALLS.isdisjoint(each) for each in kinds)
+        calls = [not _OF_CALLS.isdisjoint(each) for each in kinds]
+        return any(Kind.ARGUMENTS in each for each in kinds) or (bool(calls) and all(calls))
 
     def _handed(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> list[cst.BaseExpression]:
         """The arguments of a call that hold the request, or read what was taken from its reply."""

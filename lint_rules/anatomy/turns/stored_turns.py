@@ -15,6 +15,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, made_class
+from lint_rules.anatomy.rounds.executions import executions
 from lint_rules.anatomy.turns.asked import AskedWith, values_given
 from lint_rules.anatomy.turns.lasting_places import Kept, LastingPlaces
 from lint_rules.anatomy.turns.one_history import OneHistory
@@ -64,7 +65,8 @@ class StoredTurns:
         reaching = (call for call in calls if self._anatomy.turns.reaches_model(call))
         asks = [call for call in reaching if not self._module.is_statement(call)]  # else nobody takes the answer
         others = [call for call in calls if call not in {*asks}] if asks else []
-        done = [call for call in others if self._asked.is_done(call)]
+        runs = {*executions(self._facts, self._anatomy.transcript, function)} if asks else set()
+        done = [call for call in others if self._asked.is_done(call) and call not in runs]
         known: set[cst.Call] = set()
         for ask in asks:
             told = [call for call in done if self._asked.is_at(call, ask, function)]
@@ -166,9 +168,8 @@ class StoredTurns:
 
     def _is_read_at(self, save: cst.Call, read: Touched, function: Scope) -> bool:
         saved = self._resources.of(save)
-        return read.is_read_again_after(saved) and self._history.outlives(
-            read, saved, self._history.receiver(save, function), save
-        )
+        place = self._history.receiver(save, function)
+        return read.is_read_again_after(saved) and self._history.outlives(read, saved, place)
 
     @once(circular=_NONE)
     def asked_with(self, function: Scope) -> Sequence[Touched]:
@@ -257,9 +258,12 @@ class StoredTurns:
         return is_row and ex.called_name(call) in {"save", "asave"} and bool(self._resources.of(load).read)
 
     def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, taken: set[str]) -> bool:
-        """Whether a call is handed what the model has said, and the key of what was loaded."""
-        return holds(values_given(call), ask, taken) and (
-            self._shares_key(load, call) or _whole(call, self._asked.holders(load) & taken) is not None
+        """Whether a call is handed what the model has said, and the key of what was loaded; not what runs its calls."""
+        is_run = self._asked.places.gets_calls_only(call, ask, taken)
+        return (
+            holds(values_given(call), ask, taken)
+            and not is_run
+            and (self._shares_key(load, call) or _whole(call, self._asked.holders(load) & taken) is not None)
         )
 
     def _shares_key(

@@ -57,22 +57,22 @@ each user in memory; the state of a thread that LangGraph keeps is one (`get_sta
 every error, or one of files, databases and decoders. Errors that are logged with `error`, `exception` or `critical`,
 shown on a console, also by a function of the project, or printed where the same function waits for what is typed,
 raised, returned, counted or answered by other work are no finding; nor is a file that is not there yet. Nor is a `try`
-around a whole turn, or one that gets the answer from whoever gives it and stores it there, nor a copy of what the same
-function stores as a whole. What is a history is known from the file itself, from a function of another file that gives
-one, from the class of an object that is made of what was loaded, or from files that import it: they ask a model with
-what a function gives back, or hand one to it, or the answer of a model beside the question, and the function puts that
-behind what it has loaded. Or from the place where it lies: what is read where the file writes what holds a history. A
-message is also what a store is told in its parts (`add("assistant", text)`). A loop over many stores that reads parts
-of each which are no history, titles say, loads none; nor does what says that it gives a text, puts what it has read
-into one message under a role of its own, or reads what the file itself has filled with constants. An empty history that
-is written over the stored one is reported, whatever the log says, and also where the handler only goes on to an empty
-list before or behind it: it is written by the same function, or by any of the file that writes the file, key or row
-from which it is loaded. Or where the history is put into an object that was made just before, also by the method that
-made it, and is empty then. In a tuple it is one in the place where histories are given. Empty is also a fresh document
-with an empty list in it, a copy of a constant or the result of a function that gives one, and an object made from
-nothing but its key, empty lists, constants and the time; None counts where who gets it begins anew. All rows of a key
-that are taken out and put in again are written over, too; a column of a row is not, by another one. A handler that
-moves or copies the file first is none.
+around a whole turn, one that reads what a request gives, piece by piece, or gets the answer from whoever gives it and
+stores it there, nor a copy of what the same function stores as a whole. What is a history is known from the file
+itself, from a function of another file that gives one, from the class of an object that is made of what was loaded, or
+from files that import it: they ask a model with what a function gives back, or hand one to it, or the answer of a model
+beside the question, and the function puts that behind what it has loaded. Or from the place where it lies: what is read
+where the file writes what holds a history. A message is also what a store is told in its parts (`add("assistant",
+text)`). A loop over many stores that reads parts of each which are no history, titles say, loads none; nor does what
+says that it gives a text, puts what it has read into one message under a role of its own, or reads what the file itself
+has filled with constants. An empty history that is written over the stored one is reported, whatever the log says, and
+also where the handler only goes on to an empty list before or behind it: it is written by the same function, or by any
+of the file that writes the file, key or row from which it is loaded. Or where the history is put into an object that
+was made just before, also by the method that made it, and is empty then. In a tuple it is one in the place where
+histories are given. Empty is also a fresh document with an empty list in it, a copy of a constant or the result of a
+function that gives one, and an object made from nothing but its key, empty lists, constants and the time; None counts
+where who gets it begins anew. All rows of a key that are taken out and put in again are written over, too; a column of
+a row is not, by another one. A handler that moves or copies the file first is none.
 
 ## Known problems
 What a store does whose class is not at hand is known by its name only. A store that is a mere copy for people (an

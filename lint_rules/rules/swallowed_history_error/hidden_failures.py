@@ -14,6 +14,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.locations import Place
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
@@ -32,8 +33,6 @@ _ABSENT = re.compile(r"NotFound|DoesNotExist|NoSuch|^KeyError$|^StopIteration$|C
 _GIVING = (cst.Assign, cst.AnnAssign, cst.Return)
 _NOWHERE: cst.CSTNode | None = None
 _SHOWING = frozenset({"print", "echo", "secho"})
-_MOST_STATEMENTS = 8
-"""In a `try` that is about loading or storing; a longer one guards something larger."""
 
 
 @record
@@ -66,14 +65,10 @@ def hidden_failures(anatomy: Anatomy) -> Iterator[HiddenFailure]:
                 yield from islice(filter(None, judged), 1)
 
 
-def _does_more(anatomy: Anatomy, guard: cst.Try) -> bool:
-    """A `try` around a whole turn, or a long stretch of a program, is another matter."""
+def _is_turn(anatomy: Anatomy, guard: cst.Try) -> bool:
+    """A `try` around a whole turn is another matter."""
     asks = any(type(node) is cst.Call and anatomy.turns.reaches_model(node) for node in walk(guard.body))
-    return (
-        asks
-        or _gets_answer(anatomy, guard)
-        or sum(isinstance(node, cst.BaseSmallStatement) for node in walk(guard.body)) > _MOST_STATEMENTS
-    )
+    return asks or _gets_answer(anatomy, guard)
 
 
 def _gets_answer(anatomy: Anatomy, guard: cst.Try) -> bool:
@@ -98,7 +93,7 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
 
 def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
     anatomy = storing.anatomy
-    if transfer.way == "load" and (_is_looked_over(anatomy, transfer) or _is_only_asked(anatomy, transfer)):
+    if transfer.way == "load" and any(is_no_load(anatomy, transfer) for is_no_load in _NO_LOADS):
         return None
     sites = anatomy.calls.sites[anatomy.module.scope_of[guard].function]
     unread = any(anatomy.module.is_statement(site.node) for site in sites)
@@ -110,7 +105,7 @@ def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transf
             over = _rewritten(anatomy, guard)
         if over is not None:
             return HiddenFailure(handler, transfer, True, over)
-    if _does_more(anatomy, guard) or (transfer.way == "store" and _is_kept_besides(storing, guard, transfer)):
+    if _is_turn(anatomy, guard) or (transfer.way == "store" and _is_kept_besides(storing, guard, transfer)):
         return None
     if handling.ending is Ending.NEUTRAL and transfer.way == "load":
         if not _tells(anatomy, handler, loud_only=False):
@@ -163,6 +158,15 @@ def _is_only_asked(anatomy: Anatomy, transfer: Transfer) -> bool:
     given = [node.value for node in anatomy.module.scope_of[transfer.node].function.nodes_of(cst.Return)]
     answers = bool(given) and all(value is not None and ex.dotted(value) in {"True", "False"} for value in given)
     return answers and not isinstance(anatomy.module.statement(transfer.node), (cst.Assign, cst.AnnAssign))
+
+
+def _is_said_now(anatomy: Anatomy, transfer: Transfer) -> bool:
+    """Whether a part of what a request of the function gives is read: the pieces of a stream, say."""
+    function, derived = anatomy.module.scope_of[transfer.node].function, ReplyPlaces(anatomy).derived
+    return any(holds([transfer.node], ask, derived(function, ask)) for ask in anatomy.turns.requests(function))
+
+
+_NO_LOADS = (_is_looked_over, _is_only_asked, _is_said_now)
 
 
 def _tells(anatomy: Anatomy, handler: cst.ExceptHandler, *, loud_only: bool) -> bool:

@@ -78,12 +78,13 @@ it that is stored otherwise is not there, nor what has come of a stream in which
 append counts as the program's own wish, unless it asks for tool calls, in whatever form: behind it the model is asked
 again in any case. In place of the list may stand a store: an object of this file or another, or a table, which is told
 the question, gives what is sent, and is told nothing but questions anywhere in the file. Or one that a function loads
-from, asks with, and tells what the model has said, while another way of the same function gives the reply to a user or
-a caller past that, also in the handler of what decodes it; an `if` around the store is the program's wish there. Or the
-list is given back beside the answer, to a caller that begins the next turn with it, and puts nothing there; or it is
-given back with the answer, and has the last replies of other ways. A file that is written at its end, and read nowhere,
-stores none. A list that begins anew in each turn, an object made for one task, a question beside the conversation
-(`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
+from, asks with, and tells what the model has said, while another way of the same function gives the reply to any of its
+requests to a user or a caller past that, also in the handler of what decodes it; an `if` around the store is the
+program's wish there. What gets a reply on one way beside the append does not store it on another. Or the list is given
+back beside the answer, to a caller that begins the next turn with it, and puts nothing there; or it is given back with
+the answer, and has the last replies of other ways. A file that is written at its end, and read nowhere, stores none. A
+list that begins anew in each turn, an object made for one task, a question beside the conversation (`[*history,
+question]`) and conversations that the API keeps (`previous_response_id`) are silent.
 
 For a round that is asked past its reply: the loop adds a message of the user or the system to the list that it sends,
 on a way from a reply without tool calls to the next request on which nothing that may be the reply is added; elsewhere
@@ -393,6 +394,7 @@ def _told_late(found: LateRun) -> Draft:
             " and the next turn runs them again"
         )
         at = [Note(found.run, "this request may fail"), Note(found.told, "the turn is stored here only")]
+        at += [Note(found.handler, "its error ends the turn here")] if found.handler is not None else []
         return Draft(found.leaves, message, cure, beside(found.leaves, at))
     how = _HOW["yield"] if found.way == "yield" else "this may fail, which ends the turn"
     message = (

@@ -112,7 +112,8 @@ def passed_stores(anatomy: Anatomy) -> Iterator[Passed]:
         few = function.kind == "function" and len(anatomy.turns.requests(function)) <= MOST_REQUESTS
         for turn in anatomy.stored_turns.of(function) if few else ():
             if turn.load is not None and anatomy.module.inside(turn.load, function.node):  # else its caller's to store
-                yield from islice(search.past_store(function, turn), 1)
+                asks = (turn.ask, *(ask for ask in anatomy.turns.requests(function) if ask is not turn.ask))
+                yield from islice((one for ask in asks for one in search.past_store(function, turn, ask)), 1)
 
 
 class _Search:
@@ -174,19 +175,25 @@ class _Search:
         jumps = (point.statement for point in reversed(path or []) if isinstance(point.statement, cst.Break))
         return next(jumps, pending.leaves)
 
-    def past_store(self, function: Scope, turn: Kept) -> Iterator[Passed]:
-        """Where the reply of a turn goes to a caller or user, and nothing is stored of it; an `if` may be meant so."""
+    def past_store(self, function: Scope, turn: Kept, ask: cst.Call) -> Iterator[Passed]:
+        """Where the reply to a request goes to a caller or user, past what stores a turn of the function.
+
+        An `if` around that may be meant so.
+        """
         module, flow = self.anatomy.module, self.anatomy.flow(function)
-        taken, at = self.places.derived(function, turn.ask), self.anatomy.transcript.at
+        taken, at = self.places.derived(function, ask), self.anatomy.transcript.at
         saves = [save for save in turn.saves if all(one.role not in _OTHERS for one in at(save))]
-        start, saved = self.anatomy.points(function, [turn.ask]), self.anatomy.points(function, saves)
+        start, saved = self.anatomy.points(function, [ask]), self.anatomy.points(function, saves)
         if not flow.reaches(start, saved, exceptions=False):
             return
         around = [outer for save in saves for outer in headers(module, save, turn.ask)]
-        barred = self.places.stores(function, None, turn.ask, taken, also=turn.saves)
-        barred = {*barred, *self.anatomy.points(function, around)} - set(start)
-        for leaves in self.places.forgotten(function, turn.ask, [flow.exit], barred):
-            yield Passed(leaves, turn.ask, saves[-1])
+        every = [save for each in self.anatomy.stored_turns.of(function) for save in each.saves]
+        named = {ex.dotted(save.func) for save in every if isinstance(save, cst.Call)}
+        alike = [call for call in function.nodes_of(cst.Call) if ex.dotted(call.func) in named]
+        barred = self.places.stores(function, None, ask, taken, also=every)
+        barred = {*barred, *self.anatomy.points(function, [*around, *alike])} - set(start)
+        for leaves in self.places.forgotten(function, ask, [flow.exit], barred):
+            yield Passed(leaves, ask, saves[-1])
 
     def _is_told(self, one: Stored) -> bool:
         """Whether a helper stores what it is handed there: not where a constant tells it not to."""

@@ -113,15 +113,9 @@ class _Search:
 
     def _untold(self, function: Scope, slot: Slot, ran: list[Stored]) -> Iterator[Unhanded]:
         """A list that goes nowhere, where what lasts is told how the turn ended, but not on each way."""
-        told = self._told(function, ran, replies=True)
+        told = self._told(function, ran)
         same = set(self.anatomy.points(function, self.late.told_alike(function, told)))
-        lost = [replace(each, told=True) for each in self._lost(function, slot, ran, told, same)] if told else []
-        reports = self._told(function, ran, replies=False) if told and not lost else []
-        if reports:
-            again, loops = Again(self.anatomy, function), self._loops_over(slot, reports)
-            barred = set(self.anatomy.points(function, [*reports, *loops]))
-            lost = list(self._thrown(again, slot, ran, reports, barred))
-        yield from lost
+        yield from (replace(each, told=True) for each in (self._lost(function, slot, ran, told, same) if told else ()))
 
     def _waits_still(self, one: Stored, slot: Slot, handovers: list[cst.CSTNode]) -> bool:
         """Whether a message is one of this turn, behind a request, and in no place yet that lasts.
@@ -226,7 +220,7 @@ class _Search:
         more = [save.node for save in saves if save.node not in found and self._holds(save.value, slot)]
         return [node for node in (*found, *more) if not self.lasting.is_asked_for(node)]
 
-    def _told(self, function: Scope, ran: list[Stored], *, replies: bool) -> list[cst.CSTNode]:
+    def _told(self, function: Scope, ran: list[Stored]) -> list[cst.CSTNode]:
         """Where what lasts is told how a turn ended whose rounds are in a list that goes nowhere.
 
         Of the results: `log.append(report(results))`; or of what the model said, too: `store.add(key, reply)`. Nowhere
@@ -240,7 +234,7 @@ class _Search:
         names = (
             self.places.derived(function, function.node, grown=True, known=results, others=asks) if results else set()
         )
-        names = names.union(*(self.places.derived(function, ask) for ask in asks if replies))
+        names = names.union(*(self.places.derived(function, ask) for ask in asks))
         again = Again(self.anatomy, function)
         told: list[cst.CSTNode] = [
             one.node
@@ -248,7 +242,7 @@ class _Search:
             if one.slot is not None and again.grows(one) and self.lasting.keeps(one.slot) is not None
             and any(is_read(node, names) for node in walk(one.node))
         ]  # fmt: skip
-        kept = self.anatomy.stored_turns.of(function) if replies and self._is_short(function) else []
+        kept = self.anatomy.stored_turns.of(function) if self._is_short(function) else []
         turns = (turn for turn in kept if turn.load is not None)
         told += [save for turn in turns if turn.whole is None for save in turn.saves if save not in told]
         if any(not results.isdisjoint(self.places.derived(function, node)) for node in told):
@@ -516,7 +510,13 @@ class _Search:
                 yield from self._closed(function, slot, stored, saves, barred)
 
     def _saves(self, call: cst.Call, slot: Slot) -> bool:
-        """`json.dump(self.messages, file)`, `store.save(self.messages)`, `file.write(json.dumps(self.messages))`."""
+        """`json.dump(self.messages, file)`, `store.save(self.messages)`, `file.write(json.dumps(self.messages))`.
+
+        Also by a method of the same object: `self.keep()`.
+        """
+        run = self.anatomy.facts.slots.callee(call)
+        if run is not None and not self.anatomy.turns.reaches_model(call):
+            return self.late.writes_out(run, {slot})
         facts, given = self.anatomy.facts, [arg.value for arg in call.args]
         made = (each for value in given for each in (value, *facts.values_of(value)))
         texts = [each for each in made if isinstance(each, cst.Call) and facts.encoder(each) is not None]

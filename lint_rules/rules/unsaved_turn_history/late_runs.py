@@ -35,19 +35,21 @@ from lint_rules.syntax.walk import walk
 
 _PUT = frozenset({*GROWING, "rebind"})
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
+Way = Literal["error", "request", "yield", "send"]
 
 
 @record
 class LateRun:
     """`told` tells what lasts of the turn that `run` has run. A way passes by it, from `leaves`: the error of a later
     request of that, the reader of a generator, who stops there, or what fails there to send the answer. Where the
-    function runs the tools itself, `run` is the later `request`.
+    function runs the tools itself, `run` is the later `request`. An error ends the turn in `handler`, or leaves it.
     """
 
     run: cst.Call
     told: cst.CSTNode
-    way: Literal["error", "request", "yield", "send"]
+    way: Way
     leaves: cst.CSTNode
+    handler: cst.CSTNode | None = None
 
 
 def late_runs(anatomy: Anatomy, known: Container[Scope]) -> Iterator[LateRun]:
@@ -108,7 +110,10 @@ class _Search:
         telling = self._telling_results(function, run, tells) if fails else ()
         kept = {*self.anatomy.points(function, telling), *around, *renewed}
         if fails and fails_to(again, self.late.points(again, run), ends - taken, kept):
-            yield LateRun(run, told[-1], "error" if elsewhere else "request", run)
+            way: Way = "error" if elsewhere else "request"
+            caught = (point for point in again.failed(run) if isinstance(point.statement, cst.ExceptHandler))
+            ending = (point.statement for point in caught if again.leads([point], ends - taken, kept, exceptions=False))
+            yield LateRun(run, told[-1], way, run, next(ending, None))
             return
         ways = [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told and elsewhere else []
         for node in ways:

@@ -16,7 +16,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.rounds.waits import waits_for_words
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, is_read
 from lint_rules.anatomy.turns.storage import Save
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
@@ -302,7 +302,7 @@ class _Search:
             return True
         run = body(self.anatomy, save)
         inside = self.anatomy.calls.reachable(run[1]) if run is not None and run[0] is self.anatomy else ()
-        return any(self._writes(here, whole) for here in inside)
+        return any(self.late.writes_out(here, whole) for here in inside)
 
     def _is_asked_for_another(self, node: cst.CSTNode, kept: set[Slot]) -> bool:
         """Whether another part of an object is read: `save(agent.keys)` gets nothing of what `agent.talk` holds."""
@@ -311,12 +311,6 @@ class _Search:
         if not isinstance(outer, cst.Attribute) or outer.value is not node or called:
             return False
         return self.anatomy.facts.slots.of(node) not in kept and outer.attr.value not in {slot[2] for slot in kept}
-
-    def _writes(self, function: Scope, whole: set[Slot]) -> bool:
-        """Whether a method writes out a part of its object that is one of these."""
-        slots, saves = self.anatomy.facts.slots, self.anatomy.storage.saves(function)
-        parts = [node for node in function.nodes_of(cst.Attribute) if slots.of(node) in whole] if saves else []
-        return any(holds([save.value], node, self.places.derived(function, node)) for node in parts for save in saves)
 
 
 def _written_at(there: Anatomy, save: Save) -> tuple[str, str, int]:

@@ -20,7 +20,10 @@ class LateTurns(LateRequests):
     """Questions of the rule alone about later requests."""
 
     def told_alike(self, function: Scope, told: list[cst.CSTNode]) -> list[cst.CSTNode]:
-        """Where what is told at some places is told anything, by one function or object, or in one list or table."""
+        """Where what is told at some places is told anything, by one function or object, or in one list or table.
+
+        What the tools keep as they run is another matter.
+        """
         anatomy, slots, touched = self._anatomy, self._anatomy.facts.slots, self._anatomy.resources.of
         calls = [node for node in told if isinstance(node, cst.Call)]
         known = {ex.dotted(call.func) for call in calls}
@@ -29,7 +32,8 @@ class LateTurns(LateRequests):
         stored = anatomy.transcript.stored(function)
         lists = {one.slot for one in stored if one.node in told}
         same: list[cst.CSTNode] = [one.node for one in stored if one.slot in lists]
-        for call in function.nodes_of(cst.Call):
+        runs = {node for node, slot in self.results(anatomy, function) if slot is None}
+        for call in (call for call in function.nodes_of(cst.Call) if call not in runs):
             base = ex.receiver(call)
             of_owner = base is not None and slots.of(base) in owners and anatomy.module.is_statement(call)
             alike = of_owner or ex.dotted(call.func) in known or not rows.isdisjoint(touched(call).made if rows else ())
@@ -94,6 +98,13 @@ class LateTurns(LateRequests):
                 below = (body(there, call) for call in there.turns.requests(here))
                 queue += [each for each in below if each is not None and each[1] not in seen]
         return False
+
+    def writes_out(self, function: Scope, whole: set[Slot]) -> bool:
+        """Whether a method writes out a part of its object that is one of these."""
+        slots, derived = self._anatomy.facts.slots, ReplyPlaces(self._anatomy).derived
+        saves = self._anatomy.storage.saves(function)
+        parts = [node for node in function.nodes_of(cst.Attribute) if slots.of(node) in whole] if saves else []
+        return any(holds([save.value], node, derived(function, node, put=True)) for node in parts for save in saves)
 
 
 def _may_keep(there: Anatomy, call: cst.Call) -> bool:
