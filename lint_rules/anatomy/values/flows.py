@@ -284,6 +284,7 @@ class Flows(Forms):
         if content is not None:
             self.learn(self.slots.of(content), Kind.RESULT, Evidence("is sent as a tool's result", node, used=True))
         items = ex.dict_items(node)
+        self._rendered_call(items, node)
         if content is not None or ("role" in items and ex.text(items["role"]) == "tool"):
             self._answers(items, node)
         for name in self.call_attributes & items.keys() if "role" in items else ():
@@ -299,6 +300,19 @@ class Flows(Forms):
             pair is not None and self.slots.of(pair[0]) == slot for pair in map(ex.member, others)
         ):
             self._mark(role[0], Kind.MESSAGE, Evidence("is rendered as a message", node, used=True))
+
+    def _rendered_call(self, items: dict[str, cst.BaseExpression], node: cst.Dict) -> None:
+        """What both the id and the arguments of a call are read of is one in the program's words; so is what is wrapped."""
+        for wrapped in (items[name] for name in words.CALL_WRAPPERS & items.keys()):
+            if self.slots.of_name(wrapped) is not None:
+                self._mark(wrapped, Kind.CALL, Evidence("is put into a message as a call", node, used=True))
+        told = ex.dict_items(items["function"]) if "function" in items else items
+        read = ex.member(items["id"]) if "id" in items and "name" in told else None
+        slot = self.slots.of_name(read[0]) if read is not None else None
+        values = [told[name] for name in ("arguments", "input") if name in told] if slot is not None else []
+        pairs = (pair for value in values for part in walk(value) if (pair := ex.member(part)) is not None)
+        if read is not None and any(self.slots.of(base) == slot for base, _ in pairs):
+            self._mark(read[0], Kind.CALL, Evidence("is rendered as a call", node, used=True))
 
     def _answers(self, items: dict[str, cst.BaseExpression], node: cst.BaseExpression) -> None:
         """What has arguments, and is answered by its id, is a call, wherever it comes from."""

@@ -30,7 +30,7 @@ from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.obligations.waiting import Asked, Taken, handed_calls, stored_calls
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
-from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes
+from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes, flags_beside
 from lint_rules.rules.missing_tool_result.failing import Failing, Fault
 from lint_rules.rules.missing_tool_result.given_back import outcomes_of
 from lint_rules.rules.missing_tool_result.held_back import Held, held_back
@@ -391,34 +391,60 @@ class WaysOut:
 
     def cut_off(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, str]]:
         """Tests of why a reply has ended that pass over its calls where its tokens ran out; with the store, and how."""
-        for asked in self._asked:
-            starts = self.ends.graph.enclosing(asked.node, self.anatomy.module.parent)
-            for test, how in self._passed(starts, asked.region, asked.told, asked.slot):
-                yield asked.node, test, how
+        told = ToldByReply(self.anatomy, self.function)
+        stores = [each for each in self.ends.stored if each.calls is not None and not each.answers]
+        for each in stores if told.cut_off else ():
+            told.carries(each)
+        for each in stores if told.cut_off else ():
+            starts = self.ends.graph.enclosing(each.node, self.anatomy.module.parent)
+            for test, how in self._passed(starts, told, each.slot):
+                yield each.node, test, how
                 return
-        for held in self.held:
-            for test, how in self._passed(held.made, held.region, held.told, None):
+        for held in self.held if told.cut_off else ():
+            for test, how in self._passed(held.made, held.told, None, held.region):
                 yield held.node, test, how
                 return
 
     def _passed(
-        self, starts: list[Point], region: Region, told: ToldByReply, into: Slot | None
+        self, starts: list[Point], told: ToldByReply, into: Slot | None, region: Region | None = None
     ) -> Iterator[tuple[cst.BaseExpression, str]]:
-        """The tests of a region, which begins behind `starts`, that do so."""
+        """The tests that do so around some points, or behind them; there as far as they lie in a region."""
         flags = told.cut_off
-        if not flags or not self._is_reached(starts, flags):
+        if not self._is_reached(starts, flags):
             return
-        for point in sorted(region.waiting, key=lambda p: self.anatomy.module.order[p.statement]):  # type: ignore[index]
+        queue = [target for point in starts for target, kind in point.successors if kind != "exception"]
+        around = next(filter(None, (self._decided_around(point, told) for point in starts)), None)
+        for point in queue if around is not None else ():
+            how = self.ends.go_on(point, flags=flags, surely=True, into=into, told=told)
+            if how is not None and around is not None:
+                yield around, how
+        seen = set(queue)
+        for point in queue if around is None else ():
             node = point.statement
-            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
-            if outcome is None or not isinstance(node, (cst.If, cst.While)) or told.outcome(node) is outcome:
+            if point not in region.waiting if region is not None else self.ends.asks(point) or self.ends.mends(point):
                 continue
+            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
             for target, kind in point.successors:
-                if kind == ("true" if outcome else "false") and target not in region.settling:
-                    known = flags | Escapes(region).flags_beside(target.statement)
-                    how = self.ends.go_on(target, region.settling, flags=known, surely=True, into=into, told=told)
+                if kind == "exception" or outcome not in {None, kind == "true"}:
+                    continue
+                if outcome is not None and isinstance(node, (cst.If, cst.While)) and told.outcome(node) is not outcome:
+                    known = flags | flags_beside(self.anatomy.module, target.statement)
+                    how = self.ends.go_on(target, flags=known, surely=True, into=into, told=told)
                     if how is not None:
                         yield self._asks_for_that(target, flags) or node.test, how
+                elif target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+
+    def _decided_around(self, point: Point, told: ToldByReply) -> cst.BaseExpression | None:
+        """The innermost test around a point that comes out otherwise for a reply that was cut off within its calls."""
+        around = self.anatomy.module.ancestors(point.statement) if point.statement is not None else ()
+        decided = (
+            outer.test
+            for outer in itertools.takewhile(lambda outer: outer is not self.function.node, around)
+            if isinstance(outer, (cst.If, cst.While)) and truth(outer.test, told.cut_off) not in {None, told.outcome(outer)}
+        )
+        return next(decided, None)
 
     def _asks_for_that(self, point: Point, flags: dict[str, bool]) -> cst.BaseExpression | None:
         """The test, of those that follow each other at a point, that holds for a reply of which `flags` tell."""
