@@ -150,6 +150,7 @@ from lint_rules.rules.missing_tool_result.open_calls import (
     Unkept,
     asked_too_early,
     chosen,
+    gathered,
     left_out,
     unkept_results,
     unsent,
@@ -172,7 +173,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     made = filter(anatomy.transcript.messages.made_elsewhere, anatomy.module.nodes_of(cst.Call))
     for function in anatomy.module.functions:
         yield from _in_words(anatomy, function)
-    answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made})
+    answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made, *gathered(anatomy)})
     if not answers.made and not _runs_elsewhere(anatomy):
         return
     failing = Failing(anatomy)

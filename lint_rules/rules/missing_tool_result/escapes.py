@@ -163,16 +163,15 @@ class Escapes:
         return found
 
     def _jump(self, start: Point) -> cst.CSTNode | None:
-        """The `continue`, `break` or `return` that a decided way takes, if there is but one way."""
-        here: Point | None = start
-        seen: set[Point] = set()
-        while here is not None and here in self._region.inside and here not in seen:
-            seen.add(here)
-            if isinstance(here.statement, JUMPS):
-                return here.statement
-            following = {t for t, kind in self._region.edges(here) if kind != "exception"}
-            here = following.pop() if len(following) == 1 else None
-        return None
+        """The `continue`, `break` or `return` in which all ways end that begin with a decided one."""
+        found: set[cst.CSTNode | None] = set()
+        queue = [start]
+        for here in queue:
+            if isinstance(here.statement, JUMPS) or here not in self._region.inside:
+                found.add(here.statement if here in self._region.inside else None)
+                continue
+            queue += [t for t, kind in self._region.edges(here) if kind != "exception" and t not in queue]
+        return found.pop() if len(found) == 1 else None
 
 
 def flags_beside(module: SourceModule, node: cst.CSTNode | None) -> dict[str, bool]:

@@ -495,7 +495,9 @@ class WaysOut:
             )
             is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
             how = BROKEN if how is None and is_saved else how
-            return how or next((how for _, how in self._given_to_callers(escape)), None)
+            how = how or next((how for _, how in self._given_to_callers(escape)), None)
+            goes_on = self._is_run_for_stored and not isinstance(escape.jump, cst.Return)
+            return self._asked_by_callers(ended=True) if how is None and goes_on else how
         handed = self._hands_back(taken)
         for header in taken.headers:
             for target, kind in header.successors:
@@ -527,10 +529,18 @@ class WaysOut:
             if ended and self._may_end(site, ends):
                 continue
             behind = (target for point in points for target, kind in point.successors if kind != "exception")
-            how = next((how for target in behind if (how := ends.go_on(target, points)) is not None), None)
+            made = self._loops_over(site, ends)
+            how = next((how for target in behind if (how := ends.go_on(target, points, passing=made)) is not None), None)
             if how is not None:
                 return how
         return None
+
+    def _loops_over(self, site: CallSite, ends: OpenEnds) -> frozenset[Point]:
+        """Where a caller goes through what a run of this function gives: it answers those calls there, and no others."""
+        statement, slots = self.anatomy.module.statement(site.node), self.anatomy.facts.slots
+        given = {slots.of(target) for target in ex.targets(statement)} if isinstance(statement, cst.Assign) else set()
+        loops = [loop for loop in site.caller.nodes_of(cst.For) if slots.of(loop.iter) in given - {None}]
+        return frozenset(point for loop in loops for point in (*ends.graph.at(loop), *ends.graph.within(walk(loop.body))))
 
     def _may_end(self, site: CallSite, ends: OpenEnds) -> bool:
         """Whether a test of what a run of this function gives, or sets, decides if the model is asked again."""
