@@ -19,8 +19,9 @@ from lint_rules.anatomy.values.dicts import Arguments, Dicts, Keys, is_within
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.shapes import said_of
 from lint_rules.anatomy.values.slots import Slot, Slots, default_of
-from lint_rules.anatomy.vocabulary import BLOCKS, CALL_WRAPPERS, IN_CONTENT
+from lint_rules.anatomy.vocabulary import BLOCKS, CALL_WRAPPERS, CALLS_IN_CONTENT, IN_CONTENT
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import once
@@ -460,7 +461,7 @@ class Messages:
     def _shows_calls(self, node: cst.CSTNode) -> bool:
         """Whether what shows a reply says that there may be calls in its content: the request, or a test of its end."""
         if isinstance(node, cst.Comparison):
-            return ex.text(ex.compared(node)[2]) == "tool_use"
+            return not CALLS_IN_CONTENT.isdisjoint(said_of(node))
         call = self.facts.calls.get(node) if isinstance(node, cst.Call) else None
         return (
             call is not None and call.name in IN_CONTENT and ("tools" in ex.keywords(call.node) or _spreads(call.node))

@@ -64,6 +64,7 @@ class Behind:
         for handler in self._handlers:
             names = {name for name in exceptions.caught(handler) if not exceptions.is_covered(name, ended)}
             ended |= names
+            names -= {"KeyboardInterrupt"} if self._is_awaited else set()  # there, the task is cancelled
             if not self._is_renewed(handler, slot):
                 found |= {name for name in names if self._goes_on(handler, slot, stopped=exceptions.stops(name))}
         if self._is_cancelled or (self._is_timed and not _LATE.isdisjoint(found)):
@@ -111,6 +112,10 @@ class Behind:
         """Whether the call may be made again when its task is cancelled: not behind the end of all, in its function."""
         here = self.anatomy.module.scope_of[cancels].function is self.function
         return not here or self.anatomy.leads(self.function, [cancels], [self.call])
+
+    @property
+    def _is_awaited(self) -> bool:
+        return isinstance(self.anatomy.module.parent[self.call], cst.Await)
 
     @cached_property
     def _begun_by(self) -> list[cst.Call]:

@@ -302,7 +302,7 @@ class Flows(Forms):
             self._mark(role[0], Kind.MESSAGE, Evidence("is rendered as a message", node, used=True))
 
     def _rendered_call(self, items: dict[str, cst.BaseExpression], node: cst.Dict) -> None:
-        """What both the id and the arguments of a call are read of is one in the program's words; so is what is wrapped."""
+        """What the id and the arguments of a call are read of is one in the program's words; so is what is wrapped."""
         for wrapped in (items[name] for name in words.CALL_WRAPPERS & items.keys()):
             if self.slots.of_name(wrapped) is not None:
                 self._mark(wrapped, Kind.CALL, Evidence("is put into a message as a call", node, used=True))
@@ -327,11 +327,12 @@ class Flows(Forms):
         pair = ex.asked(node)
         if pair is not None and pair[1] in self.call_attributes and self.slots.of(pair[0]) in self._keyed:
             self._asked_for(node)  # where it is no text or list of names that it may be in
-        left, operator, right = ex.compared(node)
-        if type(operator) is cst.Equal:
-            tag, pair = ex.text(right), self._read_as(left)
-            if pair and pair[1] in {"stop_reason", "finish_reason"} and tag in {"tool_use", "tool_calls"}:
-                self._mark_reply(pair[0], node, f"its `{pair[1]}` is compared with `{tag}`")
+        ended = self._read_as(ex.compared(node)[0])
+        tag = (
+            min(words.WITH_CALLS & shapes.said_of(node), default=None) if ended and ended[1] in words.REASONS else None
+        )
+        if ended is not None and tag is not None:
+            self._mark_reply(ended[0], node, f"its `{ended[1]}` is compared with `{tag}`")
 
     def _read_as(self, side: cst.BaseExpression) -> shapes.Member | None:
         """What a value is read of: also `kind`, of `kind = block.get("type")`."""

@@ -90,7 +90,8 @@ class Escapes:
             if isinstance(node, (cst.Break, cst.Return)):
                 for target, _ in point.successors:
                     if target not in self._region.inside:
-                        yield Escape(node, target, node, self._test_around(node), None, flags_beside(self._region.module, node))
+                        beside = flags_beside(self._region.module, node)
+                        yield Escape(node, target, node, self._test_around(node), None, beside)
 
     def _test_around(self, node: cst.CSTNode) -> cst.BaseExpression | None:
         """The test of the innermost `if` of the region around a node."""

@@ -27,8 +27,7 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
 from lint_rules.anatomy.vocabulary import ANSWERED
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
-from lint_rules.obligations.unanswered import Region
-from lint_rules.obligations.waiting import Asked, Taken, handed_calls, stored_calls
+from lint_rules.obligations.waiting import Asked, Taken, handed_calls, stored_calls, through
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
 from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes, flags_beside
 from lint_rules.rules.missing_tool_result.failing import Failing, Fault
@@ -397,54 +396,39 @@ class WaysOut:
             told.carries(each)
         for each in stores if told.cut_off else ():
             starts = self.ends.graph.enclosing(each.node, self.anatomy.module.parent)
-            for test, how in self._passed(starts, told, each.slot):
-                yield each.node, test, how
-                return
+            yield from ((each.node, test, how) for test, how in self._passed(starts, told, each.slot))
         for held in self.held if told.cut_off else ():
-            for test, how in self._passed(held.made, held.told, None, held.region):
-                yield held.node, test, how
-                return
+            passed = self._passed(held.made, held.told, None, held.region.waiting)
+            yield from ((held.node, test, how) for test, how in passed)
 
     def _passed(
-        self, starts: list[Point], told: ToldByReply, into: Slot | None, region: Region | None = None
+        self, starts: list[Point], told: ToldByReply, into: Slot | None, within: set[Point] | None = None
     ) -> Iterator[tuple[cst.BaseExpression, str]]:
-        """The tests that do so around some points, or behind them; there as far as they lie in a region."""
-        flags = told.cut_off
-        if not self._is_reached(starts, flags):
+        """The tests that do so around some points, or behind them, and there `within` others."""
+        graph, flags = self.ends.graph, told.cut_off
+        ways = graph.closed(lambda test: truth(test, flags))
+        if graph.path(graph.entry, starts, closed=ways) is None:
             return
-        queue = [target for point in starts for target, kind in point.successors if kind != "exception"]
-        around = next(filter(None, (self._decided_around(point, told) for point in starts)), None)
-        for point in queue if around is not None else ():
-            how = self.ends.go_on(point, flags=flags, surely=True, into=into, told=told)
-            if how is not None and around is not None:
-                yield around, how
-        seen = set(queue)
-        for point in queue if around is None else ():
-            node = point.statement
-            if point not in region.waiting if region is not None else self.ends.asks(point) or self.ends.mends(point):
+        tests = {p: p.statement for p in graph.points if isinstance(p.statement, (cst.If, cst.While))}
+        decided = {p: n.test for p, n in tests.items() if truth(n.test, flags) not in {None, told.outcome(n)}}
+        around = {outer for p in starts for outer in self.anatomy.module.ancestors(p.statement or self.function.node)}
+        if outside := [test for p, test in decided.items() if p.statement in around]:
+            for target in (target for p in starts for target, kind in p.successors if kind != "exception"):
+                how = self.ends.go_on(target, flags=flags, surely=True, into=into, told=told)
+                yield from ((outside[-1], how),) if how is not None else ()
+            return
+        barred = {
+            p for p in graph.points if (self.ends.asks(p) or self.ends.mends(p) if within is None else p not in within)
+        }
+        for point, test in decided.items():
+            if point in barred or graph.path(starts, point, barred, exceptions=False, closed=ways) is None:
                 continue
-            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
-            for target, kind in point.successors:
-                if kind == "exception" or outcome not in {None, kind == "true"}:
-                    continue
-                if outcome is not None and isinstance(node, (cst.If, cst.While)) and told.outcome(node) is not outcome:
-                    known = flags | flags_beside(self.anatomy.module, target.statement)
-                    how = self.ends.go_on(target, flags=known, surely=True, into=into, told=told)
-                    if how is not None:
-                        yield self._asks_for_that(target, flags) or node.test, how
-                elif target not in seen:
-                    seen.add(target)
-                    queue.append(target)
-
-    def _decided_around(self, point: Point, told: ToldByReply) -> cst.BaseExpression | None:
-        """The innermost test around a point that comes out otherwise for a reply that was cut off within its calls."""
-        around = self.anatomy.module.ancestors(point.statement) if point.statement is not None else ()
-        decided = (
-            outer.test
-            for outer in itertools.takewhile(lambda outer: outer is not self.function.node, around)
-            if isinstance(outer, (cst.If, cst.While)) and truth(outer.test, told.cut_off) not in {None, told.outcome(outer)}
-        )
-        return next(decided, None)
+            for target in (
+                t for t, kind in point.successors if kind in {"true", "false"} and (point, kind) not in ways
+            ):
+                known = flags | flags_beside(self.anatomy.module, target.statement)
+                how = self.ends.go_on(target, flags=known, surely=True, into=into, told=told)
+                yield from ((self._asks_for_that(target, flags) or test, how),) if how is not None else ()
 
     def _asks_for_that(self, point: Point, flags: dict[str, bool]) -> cst.BaseExpression | None:
         """The test, of those that follow each other at a point, that holds for a reply of which `flags` tell."""
@@ -453,19 +437,6 @@ class WaysOut:
                 return point.statement.test
             point = next(target for target, kind in point.successors if kind == "false")
         return None
-
-    def _is_reached(self, goals: list[Point], flags: dict[str, bool]) -> bool:
-        """Whether the tests on the way to some points let a reply pass of which `flags` tell."""
-        queue = [self.ends.graph.entry]
-        seen = set(queue)
-        for point in queue:
-            node = point.statement
-            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
-            for target, kind in point.successors:
-                if target not in seen and (kind not in {"true", "false"} or outcome in {None, kind == "true"}):
-                    seen.add(target)
-                    queue.append(target)
-        return not seen.isdisjoint(goals)
 
     def _ends_without_tools(self, test: cst.BaseExpression) -> bool:
         """Whether the rounds over a range are over here, and the last one offers no tools: its reply has no calls."""
@@ -516,7 +487,7 @@ class WaysOut:
         others = (p for p in graph.points if lists and p not in region.points and self.answers.at(p))
         lists -= {slot for point in others for slot in region.grown(point)}
         loops = [loop for loop in self.function.nodes_of(cst.For) if lists and slots.of(loop.iter) in lists]
-        return frozenset(point for loop in loops for point in (*graph.at(loop), *graph.within(walk(loop.body))))
+        return through(graph, loops)
 
     def _asked_by_callers(self, *, ended: bool = False) -> str | None:
         """How the conversation goes on in those that have stored the calls, and have run this function for them.
@@ -530,17 +501,16 @@ class WaysOut:
                 continue
             behind = (target for point in points for target, kind in point.successors if kind != "exception")
             made = self._loops_over(site, ends)
-            how = next((how for target in behind if (how := ends.go_on(target, points, passing=made)) is not None), None)
-            if how is not None:
+            hows = (ends.go_on(target, points, passing=made) for target in behind)
+            if (how := next(filter(None, hows), None)) is not None:
                 return how
         return None
 
     def _loops_over(self, site: CallSite, ends: OpenEnds) -> frozenset[Point]:
-        """Where a caller goes through what a run of this function gives: it answers those calls there, and no others."""
-        statement, slots = self.anatomy.module.statement(site.node), self.anatomy.facts.slots
-        given = {slots.of(target) for target in ex.targets(statement)} if isinstance(statement, cst.Assign) else set()
-        loops = [loop for loop in site.caller.nodes_of(cst.For) if slots.of(loop.iter) in given - {None}]
-        return frozenset(point for loop in loops for point in (*ends.graph.at(loop), *ends.graph.within(walk(loop.body))))
+        """Where a caller goes through what a run of this function gives: it answers those calls, and no others."""
+        slots = self.anatomy.facts.slots
+        given = {slots.of(target) for target in ex.assigned(self.anatomy.module.statement(site.node))} - {None}
+        return through(ends.graph, [loop for loop in site.caller.nodes_of(cst.For) if slots.of(loop.iter) in given])
 
     def _may_end(self, site: CallSite, ends: OpenEnds) -> bool:
         """Whether a test of what a run of this function gives, or sets, decides if the model is asked again."""
