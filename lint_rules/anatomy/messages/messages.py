@@ -17,6 +17,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.dicts import Arguments, Dicts, Keys, is_within
 from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.forms import picks_others
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.shapes import said_of
@@ -443,7 +444,8 @@ class Messages:
             made, within = [*made, *self.facts.assigned(slot)], within | {slot}
         if any(self._has_calls(each, within) for each in made if each is not content):
             return True
-        return any(Kind.CALL in self.facts.kinds(part) or self.says_call(part) for part in self._parts(content))
+        parts = (part for part in self._parts(content) if not picks_others(self.facts.module.parent.get(part)))
+        return any(Kind.CALL in self.facts.kinds(part) or self.says_call(part) for part in parts)
 
     def holds_calls(self, content: cst.BaseExpression) -> bool:
         """Whether a value is a list of calls, or all that an API has replied which puts calls among the texts.

@@ -131,6 +131,7 @@ nor where a call may have been answered before it comes to the tests.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import libcst as cst
 
@@ -237,7 +238,7 @@ def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
     for node, instead in ways.ignored():
         message = "the stored message has tool calls here, and nothing answers them: the next request is refused"
         yield Draft(instead, message, _ANSWER, (Note(node, "the message with the calls is stored here"),))
-    for node, test, how in ways.cut_off() if not dropped else ():
+    for node, test, how in islice(ways.cut_off(), 0 if dropped else 1):
         message = (
             f"a reply whose tokens run out within a call passes this test, and its stored calls get no result: {how}"
         )

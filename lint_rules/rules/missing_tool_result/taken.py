@@ -132,7 +132,8 @@ def is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, fun
     here = anatomy.points(function, [node])
     given = {point for point in graph.points if answers.at(point)}.difference(here)
     loops = (outer for point in given for outer in anatomy.module.ancestors(point.statement or node))
-    around = {header for loop in loops if isinstance(loop, cst.For) for header in graph.at(loop)}
+    passed = (loop for loop in loops if isinstance(loop, cst.For) and not anatomy.module.inside(node, loop))
+    around = {header for loop in passed for header in graph.at(loop)}
     return bool(given) and not graph.reaches(graph.entry, here, given | around)
 
 

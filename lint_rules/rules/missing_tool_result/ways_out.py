@@ -417,15 +417,13 @@ class WaysOut:
                 how = self.ends.go_on(target, flags=flags, surely=True, into=into, told=told)
                 yield from ((outside[-1], how),) if how is not None else ()
             return
-        barred = {
-            p for p in graph.points if (self.ends.asks(p) or self.ends.mends(p) if within is None else p not in within)
-        }
+        others = within or {p for p in graph.points if not (self.ends.asks(p) or self.ends.mends(p))}
+        barred = set(graph.points) - others
         for point, test in decided.items():
             if point in barred or graph.path(starts, point, barred, exceptions=False, closed=ways) is None:
                 continue
-            for target in (
-                t for t, kind in point.successors if kind in {"true", "false"} and (point, kind) not in ways
-            ):
+            sides = (t for t, kind in point.successors if kind in {"true", "false"} and (point, kind) not in ways)
+            for target in sides:
                 known = flags | flags_beside(self.anatomy.module, target.statement)
                 how = self.ends.go_on(target, flags=known, surely=True, into=into, told=told)
                 yield from ((self._asks_for_that(target, flags) or test, how),) if how is not None else ()
