@@ -59,6 +59,11 @@ AMBIGUOUS_ENDPOINTS = frozenset({"messages.create", "messages.stream", "response
 """Endpoints other SDKs have too (Twilio's `messages.create(to=...)`): they count only with a model's keyword."""
 IN_CONTENT = frozenset({"messages.create", "messages.stream", "converse", "converse_stream"})
 """Endpoints whose messages have calls and results among the blocks of their content, and not beside it."""
+REASONS = frozenset({"stop_reason", "finish_reason", "stopReason"})
+"""Where a reply says why it has ended."""
+CALLS_IN_CONTENT = frozenset({"tool_use", "TOOL_USE"})
+"""What says there that it has calls, among the blocks of its content; such an API always limits the tokens."""
+WITH_CALLS = CALLS_IN_CONTENT | {"tool_calls", "function_call", "TOOL_CALLS"}
 BLOCKS = frozenset({"content", "parts"})
 """Where messages of blocks have these. Source: the APIs of Anthropic, Bedrock, Gemini."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import libcst as cst
 
@@ -18,7 +18,7 @@ from lint_rules.anatomy.vocabulary import CALL_WRAPPERS
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.control_flow import Point
+from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -157,6 +157,11 @@ def handed_calls(answers: Answers, function: Scope, ends: OpenEnds) -> Asked | N
     begins = [target for target, _ in ends.graph.entry.successors]
     region, untold = _open(answers, ends, told, points, begins, begins)
     return Asked(function, function.node, None, region, told, untold)
+
+
+def through(graph: Graph, loops: Iterable[cst.For]) -> frozenset[Point]:
+    """The points of some loops, their heads included."""
+    return frozenset(point for loop in loops for point in (*graph.at(loop), *graph.within(walk(loop.body))))
 
 
 def runs_in(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:

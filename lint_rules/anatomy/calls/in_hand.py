@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.ways import ways_through
 from lint_rules.syntax.word import meaning
 
 _SETTLING = frozenset({"append", "add", "put", "put_nowait", "appendleft", "insert", "extend", "setdefault", "push"})
@@ -66,6 +67,7 @@ class InHand:
                 continue
             # `wanted = part.function_call`: a test of the name is one of the value, if it has no other in the region
             told = self.truth(part) if part is not None else _UNTOLD
+            told = (True, False) if part is not None and told == _UNTOLD and self._gives_object(part) else told
             self.told[slot] = told if self.told.get(slot, told) == told else _UNTOLD
             if not made:
                 continue
@@ -81,6 +83,16 @@ class InHand:
                     self.ids.add(slot)
                 if self.is_part(either):
                     self.plain.add(slot)
+
+    def _gives_object(self, value: cst.BaseExpression) -> bool:
+        """Whether what runs is a function of this file that makes an object on each way: `done = await run(call)`."""
+        value = ex.inner(value)
+        callee = self.facts.slots.callee(value.expression if isinstance(value, cst.Await) else value)
+        if callee is None or callee.kind != "function" or not callee.returned:
+            return False
+        ends = [point.statement for point, _ in ways_through(self.facts.module, callee).graph.exit.predecessors]
+        given = [end.value for end in ends if isinstance(end, cst.Return) and isinstance(end.value, cst.Call)]
+        return len(given) == len(ends) and all(ex.called_name(made)[:1].isupper() for made in given)
 
     def mentions(self, node: cst.CSTNode) -> bool:
         """Whether the call, or something made of it, stands in an expression."""

@@ -15,20 +15,18 @@ from lint_rules.anatomy.rounds.executions import READERS, executions, runs_tool
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import COPYING
 from lint_rules.anatomy.values.provenance import made_from
+from lint_rules.anatomy.values.shapes import said_of
 from lint_rules.anatomy.values.slots import Slot, root_object
-from lint_rules.anatomy.vocabulary import IDS
+from lint_rules.anatomy.vocabulary import CALLS_IN_CONTENT, IDS, REASONS, WITH_CALLS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import children, walk
 
 _NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_sequence"})
-_WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
 
+_POSITIVE = (cst.Equal, cst.In, cst.Is)
 _CUT_OFF = frozenset({"max_tokens", "length", "MAX_TOKENS", "LENGTH", "max_output_tokens", "incomplete"})
-REASONS = frozenset({"stop_reason", "finish_reason", "stopReason"})
-_ALWAYS_LIMITED = frozenset({"tool_use", "TOOL_USE"})
-"""What tells of calls at an API that never answers without a limit of tokens."""
 _LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens"})
 
 _ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
@@ -196,29 +194,26 @@ class ToldByReply:
         That is so if the reason why the reply has ended tells whether there are calls, and its tokens are limited; or
         if somebody asks whether they ran out.
         """
-        said = {word for test in self._reasons for word in _said(test)}
-        limited = said & _ALWAYS_LIMITED or (said & _WITH_CALLS and self._is_limited)
+        said = {word for test in self._reasons for word in said_of(test)}
+        limited = said & CALLS_IN_CONTENT or (said & WITH_CALLS and self._is_limited)
         if not (limited or said & _CUT_OFF):
             return {}
-        found = {}
-        for test in self._reasons:
-            _, operator, _ = ex.compared(test)
-            if isinstance(operator, (cst.Equal, cst.In, cst.NotEqual, cst.NotIn)):
-                positive = isinstance(operator, (cst.Equal, cst.In))
-                found[ex.source(test, 200)] = positive is bool(_said(test) & _CUT_OFF)
-        return found
+        return {
+            ex.source(test, 200): isinstance(ex.compared(test)[1], _POSITIVE) is bool(said_of(test) & _CUT_OFF)
+            for test in self._reasons
+        }
 
     @property
     def asks_for_cut(self) -> bool:
         """Whether a test asks if a reply was cut off."""
-        return any(_said(test) & _CUT_OFF for test in self._reasons)
+        return any(said_of(test) & _CUT_OFF for test in self._reasons)
 
     def ended_otherwise(self, test: cst.Comparison) -> bool | None:
         """What a test gives that asks for an end with which replies come that have neither calls nor an answer."""
-        words = _said(test) if self._asks_for_reason(test) else set()
-        if not words or words & (_WITH_CALLS | _NO_CALLS):
+        words = said_of(test) if self._asks_for_reason(test) else set()
+        if not words or words & (WITH_CALLS | _NO_CALLS):
             return None
-        return isinstance(ex.compared(test)[1], (cst.NotEqual, cst.NotIn))
+        return not isinstance(ex.compared(test)[1], _POSITIVE)
 
     @cached_property
     def _reasons(self) -> list[cst.Comparison]:
@@ -517,7 +512,7 @@ class ToldByReply:
 
     def _compared(self, test: cst.Comparison) -> bool | None:
         left, operator, right = ex.compared(test)
-        positive = isinstance(operator, (cst.Equal, cst.Is, cst.In))
+        positive = isinstance(operator, _POSITIVE)
         asked = ex.asked(test)
         if asked is not None:
             return positive if asked[1] in self.anatomy.facts.call_attributes else None
@@ -525,8 +520,8 @@ class ToldByReply:
             if ex.dotted(right) == "None":
                 value = self.truth(left)
                 return None if value is None else value is not positive
-            said = _said(test)
-            if said & _WITH_CALLS:
+            said = said_of(test)
+            if said & WITH_CALLS:
                 return positive
             if said and said <= _NO_CALLS:
                 return not positive
@@ -543,10 +538,3 @@ def _says_limit(part: cst.CSTNode) -> bool:
     if type(part) is cst.Arg:
         return part.keyword is not None and part.keyword.value in _LIMITS
     return type(part) is cst.DictElement and ex.text(part.key) in _LIMITS
-
-
-def _said(test: cst.Comparison) -> set[str]:
-    """The words, or last names, with which something is compared."""
-    _, _, right = ex.compared(test)
-    shown = right.elements if isinstance(right, (cst.Tuple, cst.List, cst.Set)) else [cst.Element(right)]
-    return {ex.text(e.value) or (ex.dotted(e.value) or "").rpartition(".")[2] for e in shown}

@@ -17,10 +17,12 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.dicts import Arguments, Dicts, Keys, is_within
 from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.forms import picks_others
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.shapes import said_of
 from lint_rules.anatomy.values.slots import Slot, Slots, default_of
-from lint_rules.anatomy.vocabulary import BLOCKS, CALL_WRAPPERS, IN_CONTENT
+from lint_rules.anatomy.vocabulary import BLOCKS, CALL_WRAPPERS, CALLS_IN_CONTENT, IN_CONTENT
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import once
@@ -442,14 +444,13 @@ class Messages:
             made, within = [*made, *self.facts.assigned(slot)], within | {slot}
         if any(self._has_calls(each, within) for each in made if each is not content):
             return True
-        return any(
-            Kind.CALL in self.facts.kinds(part) or self.says_call(part) for part, _ in self._elements(content, {}, 0)
-        )
+        parts = (part for part in self._parts(content) if not picks_others(self.facts.module.parent.get(part)))
+        return any(Kind.CALL in self.facts.kinds(part) or self.says_call(part) for part in parts)
 
     def holds_calls(self, content: cst.BaseExpression) -> bool:
         """Whether a value is a list of calls, or all that an API has replied which puts calls among the texts.
 
-        To a request that offers tools.
+        To a request that offers tools, or whose reply the program asks whether it has ended with calls.
         """
         if self.facts.is_kind(content, Kind.CALLS):
             return True
@@ -457,10 +458,15 @@ class Messages:
         shown = self.facts.evidence(pair[0], Kind.REPLY) if pair is not None and pair[1] in BLOCKS else []
         if pair is not None and pair[1] == "parts":  # of Gemini, as its contents are
             return bool(shown)
-        asked = (self.facts.calls.get(each.root.node) for each in shown if isinstance(each.root.node, cst.Call))
-        return any(
+        return any(map(self._shows_calls, (each.root.node for each in shown)))
+
+    def _shows_calls(self, node: cst.CSTNode) -> bool:
+        """Whether what shows a reply says that there may be calls in its content: the request, or a test of its end."""
+        if isinstance(node, cst.Comparison):
+            return not CALLS_IN_CONTENT.isdisjoint(said_of(node))
+        call = self.facts.calls.get(node) if isinstance(node, cst.Call) else None
+        return (
             call is not None and call.name in IN_CONTENT and ("tools" in ex.keywords(call.node) or _spreads(call.node))
-            for call in asked
         )
 
     def says_call(self, part: cst.BaseExpression) -> bool:

@@ -64,6 +64,7 @@ class Behind:
         for handler in self._handlers:
             names = {name for name in exceptions.caught(handler) if not exceptions.is_covered(name, ended)}
             ended |= names
+            names -= {"KeyboardInterrupt"} if self._is_awaited else set()  # there, the task is cancelled
             if not self._is_renewed(handler, slot):
                 found |= {name for name in names if self._goes_on(handler, slot, stopped=exceptions.stops(name))}
         if self._is_cancelled or (self._is_timed and not _LATE.isdisjoint(found)):
@@ -112,6 +113,10 @@ class Behind:
         here = self.anatomy.module.scope_of[cancels].function is self.function
         return not here or self.anatomy.leads(self.function, [cancels], [self.call])
 
+    @property
+    def _is_awaited(self) -> bool:
+        return isinstance(self.anatomy.module.parent[self.call], cst.Await)
+
     @cached_property
     def _begun_by(self) -> list[cst.Call]:
         """The calls that are handed the coroutine which the call makes, innermost first."""
@@ -136,10 +141,15 @@ class Behind:
         """
         if self._loop is None:
             return self._is_handed_on and self._outlives(slot)
-        body = list(walk_scope(self._loop.body))
-        if any(type(node) is cst.Yield for node in body):
+        if self.is_yielded_on:
             return any(above.is_left(outer) for above, outer in self._readers(slot))
-        return any(type(node) is cst.Await for node in body) and not _TAKING.isdisjoint(self._taken(slot))
+        waits = any(type(node) is cst.Await for node in walk_scope(self._loop.body))
+        return waits and not _TAKING.isdisjoint(self._taken(slot))
+
+    @property
+    def is_yielded_on(self) -> bool:
+        """Whether the function yields what it reads of what the call yields: who leaves the one leaves the other."""
+        return self._loop is not None and any(type(node) is cst.Yield for node in walk_scope(self._loop.body))
 
     def _readers(self, slot: Slot) -> Iterator[tuple[Behind, Slot]]:
         """The calls of the function, which yields what it reads, in this file; with the slot as each names it."""
@@ -233,8 +243,14 @@ class Behind:
             return False
         if root[0] == "var" and root[1] is not self.function:
             return True
-        slots, bound = self.anatomy.facts.slots, _bound_in(self.anatomy.module, own[-1].body)
-        return not any(slots.of(target) == root and not self._is_made_of(value, root) for target, value in bound)
+        behind = [target for point in self._points for target, _ in point.successors]
+        return self._flow.reaches(behind, self._points, self._anew(root, own[-1]))
+
+    def _anew(self, root: Slot, loop: cst.For | cst.While) -> set[Point]:
+        """Where a loop binds a name, or a part of an object, to something that is not made of it."""
+        slots, bound = self.anatomy.facts.slots, _bound_in(self.anatomy.module, loop.body)
+        values = [value for target, value in bound if slots.of(target) == root and not self._is_made_of(value, root)]
+        return {*self.anatomy.points(self.function, values)}
 
     def _is_made_of(self, value: cst.BaseExpression, root: Slot) -> bool:
         """Whether what a name is bound to is made of it: `history = run(history)`."""

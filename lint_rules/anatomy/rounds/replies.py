@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.told import REASONS
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.read_back import read_back
 from lint_rules.anatomy.messages.transcript import Stored
@@ -18,7 +17,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.offers import Offer, Returned, offer_of_callers, offers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import BLOCKS
+from lint_rules.anatomy.vocabulary import BLOCKS, REASONS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope

@@ -11,7 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls
-from lint_rules.anatomy.calls.told import GROWERS, REASONS
+from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.messages.messages import all_of
 from lint_rules.anatomy.messages.transcript import Stored
@@ -21,6 +21,7 @@ from lint_rules.anatomy.program.told import Told, closed_side
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import REASONS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.graph import Point, solve

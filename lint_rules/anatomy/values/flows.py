@@ -285,6 +285,7 @@ class Flows(Forms):
         if content is not None:
             self.learn(self.slots.of(content), Kind.RESULT, Evidence("is sent as a tool's result", node, used=True))
         items = ex.dict_items(node)
+        self._rendered_call(items, node)
         if content is not None or ("role" in items and ex.text(items["role"]) == "tool"):
             self._answers(items, node)
         for name in self.call_attributes & items.keys() if "role" in items else ():
@@ -301,6 +302,19 @@ class Flows(Forms):
         ):
             self._mark(role[0], Kind.MESSAGE, Evidence("is rendered as a message", node, used=True))
 
+    def _rendered_call(self, items: dict[str, cst.BaseExpression], node: cst.Dict) -> None:
+        """What the id and the arguments of a call are read of is one in the program's words; so is what is wrapped."""
+        for wrapped in (items[name] for name in words.CALL_WRAPPERS & items.keys()):
+            if self.slots.of_name(wrapped) is not None:
+                self._mark(wrapped, Kind.CALL, Evidence("is put into a message as a call", node, used=True))
+        told = ex.dict_items(items["function"]) if "function" in items else items
+        read = ex.member(items["id"]) if "id" in items and "name" in told else None
+        slot = self.slots.of_name(read[0]) if read is not None else None
+        values = [told[name] for name in ("arguments", "input") if name in told] if slot is not None else []
+        pairs = (pair for value in values for part in walk(value) if (pair := ex.member(part)) is not None)
+        if read is not None and any(self.slots.of(base) == slot for base, _ in pairs):
+            self._mark(read[0], Kind.CALL, Evidence("is rendered as a call", node, used=True))
+
     def _answers(self, items: dict[str, cst.BaseExpression], node: cst.BaseExpression) -> None:
         """What has arguments, and is answered by its id, is a call, wherever it comes from."""
         for name in words.ANSWERED & items.keys():
@@ -314,11 +328,12 @@ class Flows(Forms):
         pair = ex.asked(node)
         if pair is not None and pair[1] in self.call_attributes and self.slots.of(pair[0]) in self._keyed:
             self._asked_for(node)  # where it is no text or list of names that it may be in
-        left, operator, right = ex.compared(node)
-        if type(operator) is cst.Equal:
-            tag, pair = ex.text(right), self._read_as(left)
-            if pair and pair[1] in {"stop_reason", "finish_reason"} and tag in {"tool_use", "tool_calls"}:
-                self._mark_reply(pair[0], node, f"its `{pair[1]}` is compared with `{tag}`")
+        ended = self._read_as(ex.compared(node)[0])
+        tag = (
+            min(words.WITH_CALLS & shapes.said_of(node), default=None) if ended and ended[1] in words.REASONS else None
+        )
+        if ended is not None and tag is not None:
+            self._mark_reply(ended[0], node, f"its `{ended[1]}` is compared with `{tag}`")
 
     def _read_as(self, side: cst.BaseExpression) -> shapes.Member | None:
         """What a value is read of: also `kind`, of `kind = block.get("type")`."""

@@ -111,7 +111,7 @@ class Forms(Known):
             return self._dict(node)
         if type(node) is cst.ListComp or type(node) is cst.GeneratorExp:
             kinds = self.kinds(node.elt)
-            parts = CONTAINER.keys() - ({Kind.CALL} if _picks_others(node) else set())
+            parts = CONTAINER.keys() - ({Kind.CALL} if picks_others(node) else set())
             found = {CONTAINER[k]: Evidence(e.reason, node, False, e) for k, e in kinds.items() if k in parts}
             said = {Kind.MODEL_TEXT: kinds[Kind.MODEL_TEXT]} if Kind.MODEL_TEXT in kinds else {}
             return found if Kind.CALLS in found else {**said, **found}
@@ -419,16 +419,16 @@ def _having(listed: cst.BaseExpression, field: str) -> Iterator[cst.BaseExpressi
             yield from _having(source, field)
 
 
-def _picks_others(node: cst.ListComp | cst.GeneratorExp) -> bool:
-    """`[part for part in content if part.type == "text"]`: what is picked by another type is no call."""
-    queue = [test.test for test in node.for_in.ifs]
+def picks_others(node: cst.CSTNode | None) -> bool:
+    """`[part for part in content if part.type == "text"]`: what is picked by another type, or for its, is no call."""
+    queue = [test.test for test in node.for_in.ifs] if isinstance(node, (cst.ListComp, cst.GeneratorExp)) else []
     for test in queue:
         if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
             queue += [test.left, test.right]
         elif isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
             left, operator, right = ex.compared(test)
             pair, told = ex.member(left), ex.text(right)
-            if pair is not None and pair[1] == "type" and told is not None and told not in words.CALL_TAGS:
-                if isinstance(operator, cst.Equal):
+            if pair is not None and pair[1] == "type" and told is not None:
+                if isinstance(operator, cst.NotEqual if told in words.CALL_TAGS else cst.Equal):
                     return True
     return False

@@ -112,6 +112,13 @@ def tool_result(node: cst.BaseExpression) -> cst.BaseExpression | None:
     return None
 
 
+def said_of(test: cst.Comparison) -> set[str]:
+    """The words, or last names, with which something is compared."""
+    _, _, right = ex.compared(test)
+    shown = right.elements if isinstance(right, (cst.Tuple, cst.List, cst.Set)) else [cst.Element(right)]
+    return {ex.text(e.value) or (ex.dotted(e.value) or "").removesuffix(".value").rpartition(".")[2] for e in shown}
+
+
 def comparisons(
     node: cst.Comparison, read_as: Callable[[cst.BaseExpression], Member | None]
 ) -> Iterator[tuple[cst.BaseExpression, Kind, str]]:

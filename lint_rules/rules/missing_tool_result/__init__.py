@@ -82,15 +82,16 @@ runs out (`wait_for`), or if a framework stops it when its user wants that; or t
 message is written at once, and what reads it again looks for no open calls; where an error of the project's own is
 raised between the calls and their results, also by a function that knows no call; and a `yield` between them, where who
 reads the turn may leave, and comes back to the history: for whom a framework reads it, or the socket that is sent each
-piece. A loop that only puts calls aside for another one counts as that one; a list of calls that is only filled,
-counted and shown puts none aside; where results wait in a list, a loop that stores them answers no other call; one that
-is left with a call put aside for a person leaves those behind it open, where whoever goes on answers a call alone; a
-list that is added to a history lives on with it, and so does one of what the turn adds, beside the one that is sent, if
-it is returned, yielded or given to a future, or one that begins as a copy of the caller's, and is given back; a
-question about calls, of a function that only looks at them, or puts a text together, settles none, nor does a loop that
-sorts the blocks of a reply into lists, nor what a library is told of calls that are not stored yet (`await
-page.send_json(event)`); a helper that ends before it has come to all calls leaves the others open, unless a test of
-what it gives decides if the model is asked again; so does one that gives back something else than answers (`return
+piece, also through a generator that yields what it reads. A loop that only puts calls aside for another one counts as
+that one; a list of calls that is only filled, counted and shown puts none aside; where results wait in a list, a loop
+that stores them answers no other call; one that is left with a call put aside for a person leaves those behind it open,
+where whoever goes on answers a call alone; a list that is added to a history lives on with it, and so does one of what
+the turn adds, beside the one that is sent, if it is returned, yielded or given to a future, or one that begins as a
+copy of the caller's, and is given back; a question about calls, of a function that only looks at them, or puts a text
+together, settles none, nor does a loop that sorts the blocks of a reply into lists, nor what a library is told of calls
+that are not stored yet (`await page.send_json(event)`); a helper that ends before it has come to all calls leaves the
+others open, unless a test of what it gives decides if the model is asked again, also where it gives back a list of what
+came of them, and who runs it answers each from there; so does one that gives back something else than answers (`return
 Done(text)`), where its callers make none of that either; and calls are followed into a function that chooses some of
 them, up to the callers that have stored all. An object that a parameter gets keeps its history for the caller, and so
 does a list that a helper gives out; what is called behind the answers looks at calls that have them. A loop over what a
@@ -100,19 +101,20 @@ over a part of the stored calls and results that are never sent when the rounds 
 else keeps (a chat of an SDK, responses that go on from an id that an object keeps) a request that brings results and
 may fail, where what the user says next goes to the same conversation; and a test of why a reply has ended
 (`stop_reason`, `finish_reason`) that passes over the calls of one whose tokens ran out within a call, where they are
-limited, or somebody asks for that; and ways on which results wait in a list of their own that is never stored. Silent
-are calls that are put aside or handed to a function that may answer them (one of this file that neither answers nor
-hands them on is none, nor is any that gets no history with them, where answers are made of the calls further on: who
-runs, shows or checks them first leaves them open until then), results that are made as messages and only read, objects
-that whoever runs them makes for each run, answers made up afterwards (also in `finally`), histories that are cut back
-(not where only a question is), rows that are rolled back or deleted, a list of the turn that an error leaves behind, as
-it is made anew for the next one and put into the history only when the turn is over, histories that go through a
-function which looks for the ids of calls among others (whatever it is called; one that cannot be read may mend the
-list, if its result takes the list's place; not one that only leaves out results without a call, or drops what stands at
-the front, nor one that is run on a way out of the turn, for the others), tools that end the conversation (one that ends
-what was asked for does so where each question begins a history of its own, also one that is looked for before), and
-errors of parsing arguments that end the turn, which AGL501 reports. Known are the results of OpenAI (chat completions,
-responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold one.
+limited, or somebody asks for that: from each store of the reply on, also one behind the test, in whatever words the end
+is told; and ways on which results wait in a list of their own that is never stored. Silent are calls that are put aside
+or handed to a function that may answer them (one of this file that neither answers nor hands them on is none, nor is
+any that gets no history with them, where answers are made of the calls further on: who runs, shows or checks them first
+leaves them open until then), results that are made as messages and only read, objects that whoever runs them makes for
+each run, answers made up afterwards (also in `finally`), histories that are cut back (not where only a question is),
+rows that are rolled back or deleted, a list of the turn that an error leaves behind, as it is made anew for the next
+one and put into the history only when the turn is over, histories that go through a function which looks for the ids of
+calls among others (whatever it is called; one that cannot be read may mend the list, if its result takes the list's
+place; not one that only leaves out results without a call, or drops what stands at the front, nor one that is run on a
+way out of the turn, for the others), tools that end the conversation (one that ends what was asked for does so where
+each question begins a history of its own, also one that is looked for before), and errors of parsing arguments that end
+the turn, which AGL501 reports. Known are the results of OpenAI (chat completions, responses, assistants), Anthropic,
+Gemini, Bedrock and LangChain, and constructors that say that they hold one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent, unless an answer follows.
@@ -131,6 +133,7 @@ nor where a call may have been answered before it comes to the tests.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import libcst as cst
 
@@ -150,6 +153,7 @@ from lint_rules.rules.missing_tool_result.open_calls import (
     Unkept,
     asked_too_early,
     chosen,
+    gathered,
     left_out,
     unkept_results,
     unsent,
@@ -172,7 +176,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     made = filter(anatomy.transcript.messages.made_elsewhere, anatomy.module.nodes_of(cst.Call))
     for function in anatomy.module.functions:
         yield from _in_words(anatomy, function)
-    answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made})
+    answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made, *gathered(anatomy)})
     if not answers.made and not _runs_elsewhere(anatomy):
         return
     failing = Failing(anatomy)
@@ -236,7 +240,7 @@ def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
     for node, instead in ways.ignored():
         message = "the stored message has tool calls here, and nothing answers them: the next request is refused"
         yield Draft(instead, message, _ANSWER, (Note(node, "the message with the calls is stored here"),))
-    for node, test, how in ways.cut_off() if not dropped else ():
+    for node, test, how in islice(ways.cut_off(), 0 if dropped else 1):
         message = (
             f"a reply whose tokens run out within a call passes this test, and its stored calls get no result: {how}"
         )

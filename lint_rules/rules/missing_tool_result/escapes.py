@@ -12,6 +12,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import JUMPS
 from lint_rules.syntax.graph import Kind as EdgeKind
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.record import record
 
 
@@ -89,7 +90,8 @@ class Escapes:
             if isinstance(node, (cst.Break, cst.Return)):
                 for target, _ in point.successors:
                     if target not in self._region.inside:
-                        yield Escape(node, target, node, self._test_around(node), None, self.flags_beside(node))
+                        beside = flags_beside(self._region.module, node)
+                        yield Escape(node, target, node, self._test_around(node), None, beside)
 
     def _test_around(self, node: cst.CSTNode) -> cst.BaseExpression | None:
         """The test of the innermost `if` of the region around a node."""
@@ -99,16 +101,6 @@ class Escapes:
             if isinstance(outer, (cst.FunctionDef, cst.For, cst.While)):
                 return None
         return None
-
-    def flags_beside(self, node: cst.CSTNode | None) -> dict[str, bool]:
-        """The names that are set to True or False in the same block."""
-        found: dict[str, bool] = {}
-        line = self._region.module.parent.get(node) if node is not None else None
-        block = self._region.module.parent.get(line) if line is not None else None
-        for line in block.body if isinstance(block, cst.IndentedBlock) else ():
-            for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-                found.update(_flag(small))
-        return found
 
     def _escape(self, point: Point, target: Point, kind: EdgeKind) -> Escape | None:
         end = target if target not in self._region.inside else self._end(target)
@@ -172,16 +164,26 @@ class Escapes:
         return found
 
     def _jump(self, start: Point) -> cst.CSTNode | None:
-        """The `continue`, `break` or `return` that a decided way takes, if there is but one way."""
-        here: Point | None = start
-        seen: set[Point] = set()
-        while here is not None and here in self._region.inside and here not in seen:
-            seen.add(here)
-            if isinstance(here.statement, JUMPS):
-                return here.statement
-            following = {t for t, kind in self._region.edges(here) if kind != "exception"}
-            here = following.pop() if len(following) == 1 else None
-        return None
+        """The `continue`, `break` or `return` in which all ways end that begin with a decided one."""
+        found: set[cst.CSTNode | None] = set()
+        queue = [start]
+        for here in queue:
+            if isinstance(here.statement, JUMPS) or here not in self._region.inside:
+                found.add(here.statement if here in self._region.inside else None)
+                continue
+            queue += [t for t, kind in self._region.edges(here) if kind != "exception" and t not in queue]
+        return found.pop() if len(found) == 1 else None
+
+
+def flags_beside(module: SourceModule, node: cst.CSTNode | None) -> dict[str, bool]:
+    """The names that are set to True or False in the same block."""
+    found: dict[str, bool] = {}
+    line = module.parent.get(node) if node is not None else None
+    block = module.parent.get(line) if line is not None else None
+    for line in block.body if isinstance(block, cst.IndentedBlock) else ():
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            found.update(_flag(small))
+    return found
 
 
 def _flag(node: cst.CSTNode | None) -> dict[str, bool]:

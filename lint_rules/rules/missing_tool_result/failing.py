@@ -114,7 +114,7 @@ class Fault:
     def ends_at(self, taken: frozenset[str], function: Scope) -> bool:
         """Whether who takes errors of some classes takes this one, where it leaves a function."""
         if self.stops:
-            return not taken.isdisjoint({self._stop(function), "BaseException"})
+            return not taken.isdisjoint({self._stop(function), "BaseException", *(() if self.left else _STOPS)})
         return not taken.isdisjoint(self.names | exceptions.CATCH_ALL)
 
     def _stop(self, function: Scope) -> str:

@@ -22,6 +22,7 @@ from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.waiting import Taken, runs_in
 from lint_rules.rules.missing_tool_result.selections import left_behind, stored_whole
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
@@ -34,6 +35,31 @@ class Unkept:
     stored: Stored
     run: cst.Call
     target: Slot
+
+
+def gathered(anatomy: Anatomy) -> Iterator[cst.CSTNode]:
+    """Where a function puts what comes of calls into the list that it returns, and who runs it answers each from there.
+
+    To put something there is to answer a call: whoever is left out of it gets no answer.
+    """
+    facts, module = anatomy.facts, anatomy.module
+    for loop in module.nodes_of(cst.For, cst.CompFor):
+        slot = facts.slots.of_name(loop.iter)
+        region = loop.body if isinstance(loop, cst.For) else module.parent[loop]
+        names = set(ex.target_names(loop.target))
+        if slot is None or not any(is_answer(node) and mentions(names, node) for node in walk(region)):
+            continue
+        for call in map(ex.inner, facts.assigned(slot)):
+            run = ex.inner(call.expression) if isinstance(call, cst.Await) else call
+            callee = facts.slots.callee(run)
+            if callee is not None and isinstance(run, cst.Call) and any(_is_calls(anatomy, arg) for arg in run.args):
+                lists = {facts.slots.of(value) for value in callee.returned} - {None}
+                put = (node for node in callee.nodes_of(cst.Call) if ex.called_name(node) == "append")
+                yield from (node for node in put if facts.slots.of(ex.receiver(node)) in lists)
+
+
+def _is_calls(anatomy: Anatomy, arg: cst.Arg) -> bool:
+    return Kind.CALLS in anatomy.facts.kinds(arg.value)
 
 
 def unkept_results(anatomy: Anatomy) -> Iterator[Unkept]:

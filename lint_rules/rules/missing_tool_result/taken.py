@@ -16,7 +16,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
-from lint_rules.obligations.waiting import BINDINGS, Asked, Taken, calls_of, loops
+from lint_rules.obligations.waiting import BINDINGS, Asked, Taken, calls_of, loops, through
 from lint_rules.rules.missing_tool_result.failing import bindings_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point
@@ -63,8 +63,7 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
             point: there for point in taken.region.points if (there := _put_aside(anatomy, taken, point)) in answered
         }
         if put:
-            later = [answered[there] for there in put.values()]
-            for_rest = frozenset(point for loop in later for point in (*graph.at(loop), *graph.within(walk(loop.body))))
+            for_rest = through(graph, (answered[there] for there in put.values()))
             region = Region(answers, graph, taken.region.points, taken.region.starts, taken.hand.outcome,
                             storing(ends, taken.hand), frozenset(put), settling(answers, taken.hand))  # fmt: skip
             yield replace(taken, region=region, elsewhere=for_rest)
@@ -133,7 +132,8 @@ def is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, fun
     here = anatomy.points(function, [node])
     given = {point for point in graph.points if answers.at(point)}.difference(here)
     loops = (outer for point in given for outer in anatomy.module.ancestors(point.statement or node))
-    around = {header for loop in loops if isinstance(loop, cst.For) for header in graph.at(loop)}
+    passed = (loop for loop in loops if isinstance(loop, cst.For) and not anatomy.module.inside(node, loop))
+    around = {header for loop in passed for header in graph.at(loop)}
     return bool(given) and not graph.reaches(graph.entry, here, given | around)
 
 

@@ -132,13 +132,23 @@ def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[T
         kept = [*of_object, *(anatomy.transcript.seen_from(site.node, slot) for slot in of_program)]
         if any(slot is not None and Behind(anatomy, site.node, site.caller).is_left(slot) for slot in kept):
             yield Taker(site.node, says, BROKEN)
-    told = [each for each in anatomy.handed if each.owner == function.qualname and each.what in {"object", "history"}]
+    read = {each.qualname for each in _yielding(anatomy, function)}
+    told = [each for each in anatomy.handed if each.owner in read and each.what in {"object", "history"}]
     of_run = not any(root_object(slot)[0] in {"attr", "outside"} for slot in slots)
     for each in told:
         if each.left and not (of_run and each.what == "object"):
             yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
     if not any(each.kept for each in told) and anatomy.serves and _is_turn(anatomy, function, slots):
         yield Taker(function.node, "who reads this may leave, and goes on with this object, and its history", BROKEN)
+
+
+def _yielding(anatomy: Anatomy, function: Scope) -> list[Scope]:
+    """A function, and those of this file that yield what they read of it."""
+    found = [function]
+    for each in found:
+        sites = (site for site in anatomy.calls.sites[each] if site.caller not in found)
+        found += [site.caller for site in sites if Behind(anatomy, site.node, site.caller).is_yielded_on]
+    return found
 
 
 def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) -> Iterator[Taker]:

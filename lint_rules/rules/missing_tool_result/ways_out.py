@@ -27,10 +27,9 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
 from lint_rules.anatomy.vocabulary import ANSWERED
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
-from lint_rules.obligations.unanswered import Region
-from lint_rules.obligations.waiting import Asked, Taken, handed_calls, stored_calls
+from lint_rules.obligations.waiting import Asked, Taken, handed_calls, stored_calls, through
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
-from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes
+from lint_rules.rules.missing_tool_result.escapes import Escape, Escapes, flags_beside
 from lint_rules.rules.missing_tool_result.failing import Failing, Fault
 from lint_rules.rules.missing_tool_result.given_back import outcomes_of
 from lint_rules.rules.missing_tool_result.held_back import Held, held_back
@@ -391,34 +390,43 @@ class WaysOut:
 
     def cut_off(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, str]]:
         """Tests of why a reply has ended that pass over its calls where its tokens ran out; with the store, and how."""
-        for asked in self._asked:
-            starts = self.ends.graph.enclosing(asked.node, self.anatomy.module.parent)
-            for test, how in self._passed(starts, asked.region, asked.told, asked.slot):
-                yield asked.node, test, how
-                return
-        for held in self.held:
-            for test, how in self._passed(held.made, held.region, held.told, None):
-                yield held.node, test, how
-                return
+        told = ToldByReply(self.anatomy, self.function)
+        stores = [each for each in self.ends.stored if each.calls is not None and not each.answers]
+        for each in stores if told.cut_off else ():
+            told.carries(each)
+        for each in stores if told.cut_off else ():
+            starts = self.ends.graph.enclosing(each.node, self.anatomy.module.parent)
+            yield from ((each.node, test, how) for test, how in self._passed(starts, told, each.slot))
+        for held in self.held if told.cut_off else ():
+            passed = self._passed(held.made, held.told, None, held.region.waiting)
+            yield from ((held.node, test, how) for test, how in passed)
 
     def _passed(
-        self, starts: list[Point], region: Region, told: ToldByReply, into: Slot | None
+        self, starts: list[Point], told: ToldByReply, into: Slot | None, within: set[Point] | None = None
     ) -> Iterator[tuple[cst.BaseExpression, str]]:
-        """The tests of a region, which begins behind `starts`, that do so."""
-        flags = told.cut_off
-        if not flags or not self._is_reached(starts, flags):
+        """The tests that do so around some points, or behind them, and there `within` others."""
+        graph, flags = self.ends.graph, told.cut_off
+        ways = graph.closed(lambda test: truth(test, flags))
+        if graph.path(graph.entry, starts, closed=ways) is None:
             return
-        for point in sorted(region.waiting, key=lambda p: self.anatomy.module.order[p.statement]):  # type: ignore[index]
-            node = point.statement
-            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
-            if outcome is None or not isinstance(node, (cst.If, cst.While)) or told.outcome(node) is outcome:
+        tests = {p: p.statement for p in graph.points if isinstance(p.statement, (cst.If, cst.While))}
+        decided = {p: n.test for p, n in tests.items() if truth(n.test, flags) not in {None, told.outcome(n)}}
+        around = {outer for p in starts for outer in self.anatomy.module.ancestors(p.statement or self.function.node)}
+        if outside := [test for p, test in decided.items() if p.statement in around]:
+            for target in (target for p in starts for target, kind in p.successors if kind != "exception"):
+                how = self.ends.go_on(target, flags=flags, surely=True, into=into, told=told)
+                yield from ((outside[-1], how),) if how is not None else ()
+            return
+        others = within or {p for p in graph.points if not (self.ends.asks(p) or self.ends.mends(p))}
+        barred = set(graph.points) - others
+        for point, test in decided.items():
+            if point in barred or graph.path(starts, point, barred, exceptions=False, closed=ways) is None:
                 continue
-            for target, kind in point.successors:
-                if kind == ("true" if outcome else "false") and target not in region.settling:
-                    known = flags | Escapes(region).flags_beside(target.statement)
-                    how = self.ends.go_on(target, region.settling, flags=known, surely=True, into=into, told=told)
-                    if how is not None:
-                        yield self._asks_for_that(target, flags) or node.test, how
+            sides = (t for t, kind in point.successors if kind in {"true", "false"} and (point, kind) not in ways)
+            for target in sides:
+                known = flags | flags_beside(self.anatomy.module, target.statement)
+                how = self.ends.go_on(target, flags=known, surely=True, into=into, told=told)
+                yield from ((self._asks_for_that(target, flags) or test, how),) if how is not None else ()
 
     def _asks_for_that(self, point: Point, flags: dict[str, bool]) -> cst.BaseExpression | None:
         """The test, of those that follow each other at a point, that holds for a reply of which `flags` tell."""
@@ -427,19 +435,6 @@ class WaysOut:
                 return point.statement.test
             point = next(target for target, kind in point.successors if kind == "false")
         return None
-
-    def _is_reached(self, goals: list[Point], flags: dict[str, bool]) -> bool:
-        """Whether the tests on the way to some points let a reply pass of which `flags` tell."""
-        queue = [self.ends.graph.entry]
-        seen = set(queue)
-        for point in queue:
-            node = point.statement
-            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
-            for target, kind in point.successors:
-                if target not in seen and (kind not in {"true", "false"} or outcome in {None, kind == "true"}):
-                    seen.add(target)
-                    queue.append(target)
-        return not seen.isdisjoint(goals)
 
     def _ends_without_tools(self, test: cst.BaseExpression) -> bool:
         """Whether the rounds over a range are over here, and the last one offers no tools: its reply has no calls."""
@@ -469,7 +464,9 @@ class WaysOut:
             )
             is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
             how = BROKEN if how is None and is_saved else how
-            return how or next((how for _, how in self._given_to_callers(escape)), None)
+            how = how or next((how for _, how in self._given_to_callers(escape)), None)
+            goes_on = self._is_run_for_stored and not isinstance(escape.jump, cst.Return)
+            return self._asked_by_callers(ended=True) if how is None and goes_on else how
         handed = self._hands_back(taken)
         for header in taken.headers:
             for target, kind in header.successors:
@@ -488,7 +485,7 @@ class WaysOut:
         others = (p for p in graph.points if lists and p not in region.points and self.answers.at(p))
         lists -= {slot for point in others for slot in region.grown(point)}
         loops = [loop for loop in self.function.nodes_of(cst.For) if lists and slots.of(loop.iter) in lists]
-        return frozenset(point for loop in loops for point in (*graph.at(loop), *graph.within(walk(loop.body))))
+        return through(graph, loops)
 
     def _asked_by_callers(self, *, ended: bool = False) -> str | None:
         """How the conversation goes on in those that have stored the calls, and have run this function for them.
@@ -501,10 +498,17 @@ class WaysOut:
             if ended and self._may_end(site, ends):
                 continue
             behind = (target for point in points for target, kind in point.successors if kind != "exception")
-            how = next((how for target in behind if (how := ends.go_on(target, points)) is not None), None)
-            if how is not None:
+            made = self._loops_over(site, ends)
+            hows = (ends.go_on(target, points, passing=made) for target in behind)
+            if (how := next(filter(None, hows), None)) is not None:
                 return how
         return None
+
+    def _loops_over(self, site: CallSite, ends: OpenEnds) -> frozenset[Point]:
+        """Where a caller goes through what a run of this function gives: it answers those calls, and no others."""
+        slots = self.anatomy.facts.slots
+        given = {slots.of(target) for target in ex.assigned(self.anatomy.module.statement(site.node))} - {None}
+        return through(ends.graph, [loop for loop in site.caller.nodes_of(cst.For) if slots.of(loop.iter) in given])
 
     def _may_end(self, site: CallSite, ends: OpenEnds) -> bool:
         """Whether a test of what a run of this function gives, or sets, decides if the model is asked again."""
