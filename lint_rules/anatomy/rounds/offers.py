@@ -216,7 +216,9 @@ def _offered(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
                 return value
     if ex.called_name(call) in LANGCHAIN_CALLS:
         return _bound_to(anatomy, ex.receiver(call))
-    return None
+    found = body(anatomy, call)
+    bound = found[0].facts.slots.bindings(call, found[1]) if found is not None else ()
+    return next((value for slot, value in bound if slot[-1] in KEYWORDS), None)
 
 
 def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst.BaseExpression | None:

@@ -114,7 +114,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     read = list(replies(anatomy))
     found: dict[cst.Call, list[Draft | None]] = {}
     for offer, what in read:
-        if not what.returned or what.gives_text:
+        if not what.returned or what.gives_text or _is_given_as_answer(anatomy, offer, what, read):
             found.setdefault(offer.request, []).append(_ignored(anatomy, offer, what, read))
     for request, drafts in found.items():
         told = [draft for draft in drafts if draft is not None]
@@ -126,7 +126,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 
 def _ignored(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer, Read]]) -> Draft | None:
     """What is said of a reply of which the text alone is read."""
-    if offer.maybe or what.calls or what.handed_on or what.text is None:
+    given = offer.call if _is_given_as_answer(anatomy, offer, what, read) else None
+    text = what.text if not what.handed_on else None
+    if offer.maybe or what.calls or (text is None and given is None):
         return None
     function = anatomy.module.scope_of[offer.call].function
     looked_through = [other for other, r in read if r.calls and other.same(offer, anatomy)]
@@ -135,9 +137,21 @@ def _ignored(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer,
     known = offer.functions or handled is not None or what.seen is not None
     if not known and not is_answered_elsewhere(anatomy, offer):
         return None
-    draft = _draft(anatomy, offer, what.text, handled)
+    draft = _draft(anatomy, offer, text or given or offer.call, handled)
     seen = [Note(what.seen, "the calls are seen here, and nothing is done")] if what.seen is not None else []
     return replace(draft, related=(*draft.related, *seen))
+
+
+def _is_given_as_answer(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer, Read]]) -> bool:
+    """Whether callers get the reply unread, as they get one before it, of which the function has run the calls."""
+    function, asked = anatomy.module.scope_of[offer.call].function, [(other, r) for other, r in read if r.calls]
+    return not what.calls and any(
+        anatomy.module.scope_of[other.call].function is function
+        and not r.returned.isdisjoint(what.returned)
+        and anatomy.module.before(other.call, offer.call)
+        and other.same(offer, anatomy)
+        for other, r in asked
+    )
 
 
 def _led_past(anatomy: Anatomy, offered: list[Offer]) -> Iterator[Draft]:
