@@ -42,8 +42,8 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
     facts, carriers = anatomy.facts, Carriers(anatomy.facts)
     asked: set[str] = set()
     unanswered: list[cst.Call] = []
-    for call in anatomy.module.nodes_of(cst.Call):
-        if call in facts.calls or facts.slots.constructed(call):
+    for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
+        if call in facts.calls or not call.args or facts.slots.constructed(call):
             continue
         callee = facts.slots.callee(call)
         own = callee is not None and not _is_left_open(anatomy, callee)
