@@ -46,7 +46,7 @@ _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
 class Silence:
     """`node` hands out `left`, which holds no answer when `way` has led there from `loop`.
 
-    `twin` is another return or yield that hands out an answer in the same form; None where answers pass `node` as well. Where
+    `twin` is another one that hands out an answer in the same form; None where answers pass `node` as well. Where
     `left` is None, `node` hands out answers within the loop, and behind it comes nothing, or what it `shows` after an
     answer, too; or, with `read`, it is the call for which nothing is given back then, and `read` takes that for one.
     """
@@ -176,11 +176,11 @@ class _Way:
             chosen = [value]  # another text for want of one makes another form
         forms = {"_"} if is_blank else {_form(self._made(part)) for part in chosen}
         for other in self.loop.function.nodes_of(type(end)) if isinstance(end, (cst.Return, cst.Yield)) else ():
-            value = other.value if isinstance(other.value, cst.BaseExpression) else None
-            if other is not end and value is not None and self.module.inside(other, self.loop.node):
-                given = self._made(value)
+            if other is not end and isinstance(other.value, cst.BaseExpression):
+                given = self._made(other.value)
                 given = next(ex.alternatives(given)) if is_blank else given
-                if _form(given) in forms and self.leftovers.says(given):
+                inside = self.module.inside(other, self.loop.node)
+                if inside and _form(given) in forms and self.leftovers.says(given):
                     return other
         return None
 
@@ -465,7 +465,8 @@ def _form(value: cst.BaseExpression) -> str:
         given = (f"{arg.keyword.value if arg.keyword else ''}={_form(arg.value)}" for arg in value.args)
         return f"{ex.dotted(value.func)}({', '.join(given)})"
     if isinstance(value, cst.BooleanOperation):
-        return _form(value.left) if ex.text(value.right) is not None or is_neutral(value.right) else f"{_form(value.left)} or {_form(value.right)}"
+        stands_in = is_neutral(value.right) or ex.text(value.right) is not None
+        return _form(value.left) if stands_in else f"{_form(value.left)} or {_form(value.right)}"
     if isinstance(value, cst.FormattedString):
         return " ".join(part.value for part in value.parts if isinstance(part, cst.FormattedStringText)).strip() or "_"
     is_constant = isinstance(value, (cst.BaseString, cst.BaseNumber)) or ex.dotted(value) in {"True", "False", "None"}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.picks import texts_in
 from lint_rules.anatomy.calls.told import REASONS
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.read_back import read_back
@@ -25,7 +26,7 @@ from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import last_statement, walk
+from lint_rules.syntax.walk import last_statement
 
 _OF_CALLS = frozenset(
     {
@@ -214,7 +215,7 @@ class _Reader:
             return None
         left, operator, right = ex.compared(test)
         values = [right, *self._anatomy.facts.values_of(right)]
-        types = {said for value in values for part in walk(value) if (said := ex.text(part)) is not None}
+        types = {said for value in values for said in texts_in(value)}
         typed = (ex.member(left) or (None, ""))[1] == "type" and bool(types)
         if not typed or any(_CALLING.search(said) and "result" not in said for said in types):
             return None
@@ -320,13 +321,12 @@ class _Reader:
 
     def _is_other(self, node: cst.CSTNode) -> bool:
         """Whether a part stands where it is known by its type to be no call."""
-        tests = ((tested.test, holds) for tested, holds in passed(self._module, node, self._function.node))
-        known = ((pair[0], holds is not self._takes_calls(test))
-                 for test, holds in tests if isinstance(test, cst.Comparison)
-                 and (pair := ex.member(test.left)) is not None and self._takes_calls(test) is not None)
-        return isinstance(node, cst.Name) and any(
-            other and isinstance(base, cst.Name) and base.value == node.value for base, other in known
-        )
+        for tested, holds in passed(self._module, node, self._function.node) if isinstance(node, cst.Name) else ():
+            asked = ex.member(tested.test.left) if isinstance(tested.test, cst.Comparison) else None
+            if asked is not None and ex.source(asked[0]) == ex.source(node):
+                if self._takes_calls(tested.test) is (not holds):
+                    return True
+        return False
 
     def _place_given(self, node: cst.CSTNode) -> str | None:
         """The place at which the function gives something back: "" for it alone, a number in a tuple; None if not."""
