@@ -459,9 +459,11 @@ def _root(value: cst.BaseExpression) -> cst.Name | None:
 
 
 def _read_in(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What is read in a value."""
+    """What is read in a value, but for what is only counted."""
+    counts = (node for node in walk(value) if isinstance(node, cst.Call) and ex.dotted(node.func) in _COUNTS)
+    counted = {part for call in counts for part in walk(call)}
     for node in walk(value):
-        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and node not in counted:
             yield node
 
 

@@ -330,7 +330,8 @@ class _Way:
         if any(self._is_tested(node, left) for node in read):
             return True
         alone = way - self.answered if self.way.pure else set[Point]()
-        return any(self._tells_alone(point, left, end) for point in alone if end is None or point.statement is not end)
+        ends = {end, self.module.statement(end)} if end is not None else set()
+        return any(self._tells_alone(point, left, end) for point in alone if point.statement not in ends)
 
     def _tells_alone(self, point: Point, left: Leftover, end: cst.CSTNode | None) -> bool:
         """Whether a point tells that only rounds come to that are used up."""

@@ -40,8 +40,9 @@ def handle(client, messages, tools, execute):
 The value of the request is followed through the names of its function. The rule speaks when its text is read, its
 calls, its finish reason and the types of its blocks are not, and the whole reply is handed to nobody who might look (a
 history of which nobody takes calls is nobody); what functions of the project read of it, that are handed it, is seen. A
-log, a test or a loop of which nothing comes (`if message.tool_calls: pass`) does not read them, nor does who takes the
-texts out of the blocks and passes the others over (`if block.type == "text"`). The tools must be functions of the
+log, a test or a loop of which nothing comes (`if message.tool_calls: pass`) does not read them, nor does a test of the
+type of a block that no call passes (`if block.type == "text"`). A reply that is given back unread counts as read for
+its text where the function gives back another one so, of which it has run the calls. The tools must be functions of the
 program: their schemas stand in the file, or another reply to a request with the same tools is looked through for calls,
 or this one is, in vain; or another function of a file that has calls in hand offers them, too. So it is with what
 nobody knows but that it answers the history that it is handed: where it has given calls, it, or another one in the same
@@ -62,8 +63,8 @@ late`).
 
 ## Known problems
 A function of the file that makes the request and gives back the reply, or parts of it, also in a tuple, is followed to
-its callers; one that does more with it, or stands in another file, is not. Where all of them read the text alone, the
-request in it is reported.
+its callers; one that does more with it only where one of them looks for calls, one of another file not. Where all of
+them read the text alone, the request in it is reported.
 
 ## Fix safety
 Shown only: the request says that no tool is to be called (`tool_choice="none"`, in the form of its API). Whether to go
