@@ -144,14 +144,16 @@ def _ignored(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer,
 
 
 def _is_given_as_answer(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer, Read]]) -> bool:
-    """Whether callers get the reply unread, as they get one before it, of which the function has run the calls."""
-    function, asked = anatomy.module.scope_of[offer.call].function, [(other, r) for other, r in read if r.calls]
+    """Whether callers get the reply unread, as they get one that is given back before, if it has no calls."""
+    function, before = anatomy.module.scope_of[offer.call].function, anatomy.module.before
+    given = [node for node in function.nodes_of(cst.Return) if before(node, offer.call)]
     return not what.calls and any(
-        anatomy.module.scope_of[other.call].function is function
+        r.calls
         and not r.returned.isdisjoint(what.returned)
-        and anatomy.module.before(other.call, offer.call)
+        and any(before(other.call, node) for node in given)
+        and anatomy.module.scope_of[other.call].function is function
         and other.same(offer, anatomy)
-        for other, r in asked
+        for other, r in read
     )
 
 
