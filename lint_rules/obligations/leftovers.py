@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 
 import libcst as cst
 
@@ -20,6 +21,7 @@ from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.rounds.slices import FILLERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import CALL_WORDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.record import record
@@ -336,34 +338,21 @@ class Leftovers:
         return said and not any(map(self.limits.exits.leads_out, asked))
 
     def _is_last_reply(self, part: cst.BaseExpression) -> bool:
-        """A whole reply that each round sets, and of which every caller, all in this file, reads the text alone."""
-        slot = self.slots.of_name(part)
-        sites = self.anatomy.calls.sites[self.loop.function] if slot is not None and self.leaves_without_calls else []
-        return self._is_said_on(slot) and bool(sites) and all(self._reads_text(site.node) for site in sites)
+        """A whole reply that each round sets, in which no caller looks for calls, here or in files that import it."""
+        if not self.leaves_without_calls or not self._is_said_on(self.slots.of_name(part)):
+            return False
+        sites = self.anatomy.calls.sites[self.loop.function]
+        if any(self._seeks_calls(site.node) for site in sites):
+            return False
+        return bool(sites) or not any(map(self.anatomy.said, CALL_WORDS))
 
-    def _reads_text(self, call: cst.Call) -> bool:
-        """Whether what a call gives is bound to a name of which the text is read, and no calls, nor is it handed on."""
+    def _seeks_calls(self, call: cst.Call) -> bool:
+        """Whether what a call gives is bound to a name by which calls are looked for."""
         bound = self.module.awaiting(call)
-        target = ex.targets(bound)[0] if isinstance(bound, cst.Assign) else None
-        slot = self.slots.of_name(target)
-        names = [name for name in self.facts.names.get(slot, ()) if name is not target] if slot is not None else []
-        later = [name for name in names if self.module.before(call, name) and not self.module.inside(name, call)]
-        around = [self.module.parent[name] for name in later]
-        others = [outer for outer in around if not self._takes_text(outer)]
-        return len(others) < len(around) and all(map(self._is_unread, others))
-
-    def _takes_text(self, outer: cst.CSTNode) -> bool:
-        """`reply.content`, `reply["content"]`, `reply.get("content")`, by what stands around the name."""
-        pairs = [ex.member(node) for node in (outer, self.module.parent.get(outer, outer))]
-        return any(pair is not None and pair[1] in _TEXTS for pair in pairs)
-
-    def _is_unread(self, outer: cst.CSTNode) -> bool:
-        """Whether a name stands where a function of this file gets it that asks nothing of the calls of a reply."""
-        call = self.module.parent.get(outer) if isinstance(outer, cst.Arg) else None
-        callee = self.slots.callee(call)
-        nodes = callee.nodes if callee is not None else []
-        asks = (reads_calls(self.facts, node) for node in nodes if isinstance(node, cst.BaseExpression))
-        return callee is not None and not any(asks)
+        slots = {self.slots.of_name(target) for target in ex.targets(bound)} if isinstance(bound, cst.Assign) else ()
+        named = (name for slot in slots if slot is not None for name in self.facts.names.get(slot, ()))
+        outers = (outer for name in named for outer in islice(self.module.ancestors(name), 2))
+        return any(isinstance(outer, cst.BaseExpression) and reads_calls(self.facts, outer) for outer in outers)
 
     def _is_last_message(self, value: cst.BaseExpression) -> bool:
         """`history[-1]`, by itself or by a name that it gets behind the loop: the result of the last tool."""
@@ -443,7 +432,9 @@ class Leftovers:
                 if slot is not None and slot not in seen:
                     seen.add(slot)
                     queue += self._set_inside(slot)
-                    queue += (each for each in self._added(slot) if self.module.inside(each, self.loop.node.body))
+                    streams = (each for each in self.facts.gone_through(slot) if ex.inner(each) in self.facts.calls)
+                    given = (*self._added(slot), *streams)
+                    queue += (each for each in given if self.module.inside(each, self.loop.node.body))
         return False
 
 
@@ -468,9 +459,11 @@ def _root(value: cst.BaseExpression) -> cst.Name | None:
 
 
 def _read_in(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What is read in a value."""
+    """What is read in a value, but for what is only counted."""
+    counts = (node for node in walk(value) if isinstance(node, cst.Call) and ex.dotted(node.func) in _COUNTS)
+    counted = {part for call in counts for part in walk(call)}
     for node in walk(value):
-        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and node not in counted:
             yield node
 
 

@@ -16,14 +16,16 @@ from lint_rules.anatomy.calls.call_tests import reads_calls
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.rounds.limits import Cause, Exhaustion, Limits
+from lint_rules.anatomy.rounds.reasons import says_why
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.obligations.leftovers import Leftover, Leftovers
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import last_statement, walk
 
 _TOUCHING = (
     cst.AssignTarget,
@@ -44,7 +46,7 @@ _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
 class Silence:
     """`node` hands out `left`, which holds no answer when `way` has led there from `loop`.
 
-    `twin` is another return that hands out an answer in the same form; None where answers pass `node` as well. Where
+    `twin` is another one that hands out an answer in the same form; None where answers pass `node` as well. Where
     `left` is None, `node` hands out answers within the loop, and behind it comes nothing, or what it `shows` after an
     answer, too; or, with `read`, it is the call for which nothing is given back then, and `read` takes that for one.
     """
@@ -53,7 +55,7 @@ class Silence:
     left: Leftover | None
     loop: RoundLoop
     way: Exhaustion
-    twin: cst.Return | None = None
+    twin: cst.Return | cst.Yield | None = None
     read: cst.CSTNode | None = None
     shows: bool = False
 
@@ -161,7 +163,7 @@ class _Way:
         tests = (point.statement.test for point in way if isinstance(point.statement, cst.If))
         return any(self.slots.of(node) in left.names for test in tests for node in walk(test) if ex.reads_place(node))
 
-    def _twin(self, end: cst.CSTNode, value: cst.BaseExpression) -> cst.Return | None:
+    def _twin(self, end: cst.CSTNode, value: cst.BaseExpression) -> cst.Return | cst.Yield | None:
         """The return inside the loop that hands out what the model says in the same form, with the same constants.
 
         A text that says nothing has the form of any; an empty one where no caller asks whether there is one.
@@ -173,11 +175,12 @@ class _Way:
         if not all(self.leftovers.of(part) is not None for part in chosen):
             chosen = [value]  # another text for want of one makes another form
         forms = {"_"} if is_blank else {_form(self._made(part)) for part in chosen}
-        for other in self.loop.function.nodes_of(cst.Return) if isinstance(end, cst.Return) else ():
-            if other is not end and other.value is not None and self.module.inside(other, self.loop.node):
+        for other in self.loop.function.nodes_of(type(end)) if isinstance(end, (cst.Return, cst.Yield)) else ():
+            if other is not end and isinstance(other.value, cst.BaseExpression):
                 given = self._made(other.value)
                 given = next(ex.alternatives(given)) if is_blank else given
-                if _form(given) in forms and self.leftovers.says(given):
+                inside = self.module.inside(other, self.loop.node)
+                if inside and _form(given) in forms and self.leftovers.says(given):
                     return other
         return None
 
@@ -327,7 +330,8 @@ class _Way:
         if any(self._is_tested(node, left) for node in read):
             return True
         alone = way - self.answered if self.way.pure else set[Point]()
-        return any(self._tells_alone(point, left, end) for point in alone if end is None or point.statement is not end)
+        ends = {end, self.module.statement(end)} if end is not None else set()
+        return any(self._tells_alone(point, left, end) for point in alone if point.statement not in ends)
 
     def _tells_alone(self, point: Point, left: Leftover, end: cst.CSTNode | None) -> bool:
         """Whether a point tells that only rounds come to that are used up."""
@@ -386,13 +390,23 @@ class _Way:
         here: cst.CSTNode = node
         for outer in self.module.ancestors(node):
             if isinstance(outer, (cst.If, cst.While, cst.IfExp, cst.Assert)):
-                return here is outer.test and not (may_be_there and self._only_replaces(outer, left))
+                passed_by = self._only_replaces(outer, left) if may_be_there else own and self._is_for_answers(outer)
+                return here is outer.test and not passed_by
             if isinstance(outer, cst.BooleanOperation) and not is_neutral(outer.right) and not may_be_there:
-                return True
+                return ex.text(outer.right) is None or says_why(self.anatomy, outer.right)
             if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                 return False
             here = outer
         return False
+
+    def _is_for_answers(self, choice: cst.CSTNode) -> bool:
+        """`if text: save(text)`: where there is none, nothing is done, and it goes on."""
+        return (
+            isinstance(choice, cst.If)
+            and choice.orelse is None
+            and ex.reads_place(choice.test)
+            and not isinstance(last_statement(choice.body), conditions.JUMPS)
+        )
 
     def _only_replaces(self, choice: cst.CSTNode, left: Leftover) -> bool:
         """`if not text: text = "..."`, `if not text: return "..."`."""
@@ -452,7 +466,8 @@ def _form(value: cst.BaseExpression) -> str:
         given = (f"{arg.keyword.value if arg.keyword else ''}={_form(arg.value)}" for arg in value.args)
         return f"{ex.dotted(value.func)}({', '.join(given)})"
     if isinstance(value, cst.BooleanOperation):
-        return _form(value.left) if is_neutral(value.right) else f"{_form(value.left)} or {_form(value.right)}"
+        stands_in = is_neutral(value.right) or ex.text(value.right) is not None
+        return _form(value.left) if stands_in else f"{_form(value.left)} or {_form(value.right)}"
     if isinstance(value, cst.FormattedString):
         return " ".join(part.value for part in value.parts if isinstance(part, cst.FormattedStringText)).strip() or "_"
     is_constant = isinstance(value, (cst.BaseString, cst.BaseNumber)) or ex.dotted(value) in {"True", "False", "None"}

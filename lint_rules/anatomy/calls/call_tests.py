@@ -103,8 +103,10 @@ def with_calls(facts: Facts, test: cst.BaseExpression) -> bool | None:
     """What a condition gives for a reply that has calls; None where it hangs on something else."""
 
     def atom(part: cst.BaseExpression) -> bool | None:
+        if _asks_for_calls(facts, part):
+            return not (isinstance(part, cst.Comparison) and isinstance(part.comparisons[0].operator, cst.NotIn))
         there = type(part) in _NAMES and Kind.CALLS in facts.kinds(part) and not _is_content(facts, part)
-        return True if there or _asks_for_calls(facts, part) else None
+        return True if there else None
 
     return evaluate(test, atom)
 

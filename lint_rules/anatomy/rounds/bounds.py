@@ -190,8 +190,10 @@ class Bounds:
         )
 
     def _is_of_reply(self, call: cst.Call) -> bool:
-        """`judge(reply)`, `reply.score()`: the model's word in another form."""
-        return self.slice.hold_reply([call])
+        """`judge(reply)`, `reply.score()`, `event.get("calls")` of its pieces: the model's word in another form."""
+        slot = self.facts.slots.of(ex.receiver(call))
+        whole = [*self.facts.assigned(slot), *self.facts.gone_through(slot)] if slot is not None else []
+        return self.slice.hold_reply([call, *whole])
 
     def _is_elsewhere(self, call: cst.Call) -> bool:
         """Whether a call runs code that nobody can read here; builtins and the standard library keep no count."""

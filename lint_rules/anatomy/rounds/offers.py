@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import ENDPOINTS, LANGCHAIN_CALLS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
@@ -216,7 +217,9 @@ def _offered(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
                 return value
     if ex.called_name(call) in LANGCHAIN_CALLS:
         return _bound_to(anatomy, ex.receiver(call))
-    return None
+    found = body(anatomy, call)
+    bound = found[0].facts.slots.bindings(call, found[1]) if found is not None else ()
+    return next((value for slot, value in bound if slot[-1] in KEYWORDS), None)
 
 
 def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
@@ -379,6 +382,7 @@ def _leaves_out_one(test: cst.BaseExpression) -> bool:
     )
 
 
+@once(circular=True)
 def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
     """Whether the request may offer nothing: an empty value, a condition, a parameter that need not be given."""
     if handlers.is_neutral(tools) or ex.dotted(tools) in NO_TOOLS or len(list(ex.alternatives(tools))) > 1:
@@ -397,9 +401,10 @@ def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
 
 
 def _given(anatomy: Anatomy, function: Scope, name: str) -> bool:
-    """Whether a caller in this file passes something for a parameter."""
+    """Whether a caller in this file passes something for a parameter, which is no parameter that need not be given."""
     slot = anatomy.facts.slots.parameter(function, name)
-    return not all(map(handlers.is_neutral, anatomy.facts.given(slot)))
+    given = (value for value in anatomy.facts.given(slot) if not handlers.is_neutral(value))
+    return any(not isinstance(value, cst.Name) or not _may_be_none(anatomy, value) for value in given)
 
 
 def _are_functions(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import deque
 from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.picks import texts_in
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.read_back import read_back
 from lint_rules.anatomy.messages.transcript import Stored
@@ -19,9 +21,11 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import BLOCKS, REASONS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import last_statement
 
 _OF_CALLS = frozenset(
     {
@@ -44,7 +48,7 @@ _TEXT_WAYS = {
     "send_message": _GEMINI,
 }
 """Where the text of a reply is, by the first name of the endpoint: Anthropic, Bedrock, Gemini."""
-_TEXT_TYPES = frozenset({"text", "output_text", "message"})
+_CALLING = re.compile("tool|function|call")
 _WAITS = frozenset({"wait_for", "shield", "create_task", "ensure_future"})
 _BODIES = frozenset(
     {"json", "parse", "model_dump", "to_dict", "get_final_message", "get_final_completion", "get_final_response"}
@@ -74,6 +78,11 @@ class Read:
     stored: bool = False
 
     @property
+    def looks_further(self) -> bool:
+        """Whether more is done with the reply than to give it back."""
+        return self.calls or self.handed_on or self.text is not None
+
+    @property
     def gives_text(self) -> bool:
         """Whether callers get nothing but the text that is read here."""
         read = ex.member(self.text) if self.text is not None else None
@@ -88,10 +97,11 @@ def replies(anatomy: Anatomy) -> Iterator[tuple[Offer, Read]]:
         offer = queue.popleft()
         read = read_of(anatomy, offer)
         yield offer, read
-        if read.returned and not (read.calls or read.handed_on or read.text is not None):
+        if read.returned:
             new = [each for each in offer_of_callers(anatomy, offer, read.returned) if each.call not in seen]
-            seen.update(each.call for each in new)
-            queue.extend(new)
+            if not read.looks_further or any(read_of(anatomy, each).calls for each in new):
+                seen.update(each.call for each in new)
+                queue.extend(new)
 
 
 def read_of(anatomy: Anatomy, offer: Offer) -> Read:
@@ -177,7 +187,7 @@ class _Reader:
 
     def _told_of_calls(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
         """A part that tells of calls: it is read for them, unless nothing comes of what is seen there."""
-        if way[-1] == "type" and self._picks_texts(node):
+        if way[-1] == "type" and self._passes_over(node):
             return
         if way[-1] in REASONS and self._text_ways is _GEMINI:  # whose replies with calls end as all others do
             return
@@ -186,20 +196,29 @@ class _Reader:
         elif not _CALLS.isdisjoint(way):
             self._seen = self._seen or node
 
-    def _picks_texts(self, node: cst.CSTNode) -> bool:
-        """Whether a part's type is asked for to take texts, and what is none is passed over."""
+    def _passes_over(self, node: cst.CSTNode) -> bool:
+        """Whether a part's type is asked for to take what is no call, and the others are passed over."""
         test = self._module.parent[node]
-        if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
-            return False
-        _, operator, right = ex.compared(test)
-        if not isinstance(operator, cst.Equal) or ex.text(right) not in _TEXT_TYPES:
-            return False
-        outer = self._module.parent[test]
+        taken, outer = self._takes_calls(test), self._module.parent[test]
+        if taken is None or taken:
+            return taken is True and isinstance(outer, cst.If) and isinstance(last_statement(outer.body), cst.Continue)
         while isinstance(outer, cst.BooleanOperation) and isinstance(outer.operator, cst.And):
             outer = self._module.parent[outer]
         while isinstance(outer, cst.If) and outer.orelse is not None:
             outer = outer.orelse
         return isinstance(outer, (cst.If, cst.CompIf))
+
+    def _takes_calls(self, test: cst.CSTNode) -> bool | None:
+        """What a test of the type of a part gives for a call, where it asks for other types; else None."""
+        if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+            return None
+        left, operator, right = ex.compared(test)
+        values = [right, *self._anatomy.facts.values_of(right)]
+        types = {said for value in values for said in texts_in(value)}
+        typed = (ex.member(left) or (None, ""))[1] == "type" and bool(types)
+        if not typed or any(_CALLING.search(said) and "result" not in said for said in types):
+            return None
+        return isinstance(operator, (cst.NotEqual, cst.NotIn))
 
     def _is_idle(self, node: cst.CSTNode) -> bool:
         """Whether a value is only logged, or stands in a test that decides nothing: `if message.tool_calls: pass`."""
@@ -278,7 +297,7 @@ class _Reader:
     def _whole(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
         """The reply or a part with everything in it: assigned, gone through, or handed to somebody who may look."""
         parent = self._module.parent[node]
-        if isinstance(parent, (cst.Expr, cst.Del)):
+        if isinstance(parent, (cst.Expr, cst.Del)) or self._is_other(node):
             return
         made = self._module.parent[parent] if isinstance(parent, cst.Arg) else parent
         if _is_made_text(made) and not handlers.shown_only(self._module, node):
@@ -298,6 +317,15 @@ class _Reader:
             self._stored = True
         elif not self._is_looked_at(node, parent) and not self._is_read_by_callee(node, parent, way):
             self._handed_on = True
+
+    def _is_other(self, node: cst.CSTNode) -> bool:
+        """Whether a part stands where it is known by its type to be no call."""
+        for tested, holds in passed(self._module, node, self._function.node) if isinstance(node, cst.Name) else ():
+            asked = ex.member(tested.test.left) if isinstance(tested.test, cst.Comparison) else None
+            if asked is not None and ex.source(asked[0]) == ex.source(node):
+                if self._takes_calls(tested.test) is (not holds):
+                    return True
+        return False
 
     def _place_given(self, node: cst.CSTNode) -> str | None:
         """The place at which the function gives something back: "" for it alone, a number in a tuple; None if not."""

@@ -68,9 +68,10 @@ messages have both in one.
 
 A request that switches thinking on and offers tools is reported when calls are read of its reply, nobody gets the whole
 reply, and nothing there speaks of signatures. Reported is also a message with the calls of a reply that is made anew,
-part by part, where the function reads the thinking of that reply (`reasoning_content`, `thinking`, ...), or its request
-asks for some, and puts none under such a name: not where the message of the reply is stored itself, and not where the
-thinking is switched off, or by a value that only the run knows.
+part by part, where the function reads the thinking of that reply (`reasoning_content`, `thinking`, ...), puts pieces of
+it together, or its request asks for some or runs what gives some back, and puts none under such a name: not where the
+message of the reply is stored itself, and not where the thinking is switched off, or by a value that only the run
+knows.
 
 ## Known problems
 Functions that get a reply and a history, and are called from another file only, are not judged. Of a model's thinking

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.rounds.offers import given_to
@@ -85,8 +86,6 @@ def left_thinking(anatomy: Anatomy, told: Collection[Scope]) -> Iterator[tuple[c
 
     Of functions that are `told` of, something else is said.
     """
-    if not any(word in anatomy.module.text for word in ("thinking", "reasoning", "think=")):
-        return
     for function in anatomy.module.functions:
         if function.kind not in {"function", "module"} or function in told:
             continue
@@ -126,12 +125,27 @@ def _shown(anatomy: Anatomy, function: Scope) -> cst.CSTNode | None:
         pair = ex.member(node)
         if pair is not None and pair[1] in _THOUGHT and Kind.REPLY in anatomy.facts.kinds(pair[0]):
             return node
+    for line in function.nodes_of(cst.AugAssign):
+        name = ex.dotted(line.target) or ""
+        if "thinking" in name or "reasoning" in name:
+            if not isinstance(line.value, cst.BaseNumber) and anatomy.module.loop_around(line) is not None:
+                return line
     for request in anatomy.calls.llm_calls[function]:
+        if _gives_thinking(anatomy, request):
+            return request
         given = [value for key in _SWITCHES for value in _given(anatomy, request, key)]
         switch = next((value for value in given if _is_on(value)), None)
         if switch is not None:
             return switch
     return None
+
+
+def _gives_thinking(anatomy: Anatomy, request: cst.Call) -> bool:
+    """Whether the function of the project that a request runs gives back thinking, under a name of it."""
+    there, run = body(anatomy, request) or (anatomy, None)
+    given = run.returned if run is not None else []
+    made = (ex.inner(part) for value in given for part in (value, *there.facts.values_of(value)))
+    return any(_THOUGHT & ex.made_of(part).keys() for part in made if isinstance(part, (cst.Dict, cst.Call)))
 
 
 def _is_kept(anatomy: Anatomy, function: Scope) -> bool:

@@ -40,8 +40,9 @@ def handle(client, messages, tools, execute):
 The value of the request is followed through the names of its function. The rule speaks when its text is read, its
 calls, its finish reason and the types of its blocks are not, and the whole reply is handed to nobody who might look (a
 history of which nobody takes calls is nobody); what functions of the project read of it, that are handed it, is seen. A
-log, a test or a loop of which nothing comes (`if message.tool_calls: pass`) does not read them, nor does who takes the
-texts out of the blocks and passes the others over (`if block.type == "text"`). The tools must be functions of the
+log, a test or a loop of which nothing comes (`if message.tool_calls: pass`) does not read them, nor does a test of the
+type of a block that no call passes (`if block.type == "text"`). A reply that is given back unread counts as read for
+its text where the function gives back another one so, of which it has run the calls. The tools must be functions of the
 program: their schemas stand in the file, or another reply to a request with the same tools is looked through for calls,
 or this one is, in vain; or another function of a file that has calls in hand offers them, too. So it is with what
 nobody knows but that it answers the history that it is handed: where it has given calls, it, or another one in the same
@@ -62,8 +63,8 @@ late`).
 
 ## Known problems
 A function of the file that makes the request and gives back the reply, or parts of it, also in a tuple, is followed to
-its callers; one that does more with it, or stands in another file, is not. Where all of them read the text alone, the
-request in it is reported.
+its callers; one that does more with it only where one of them looks for calls, one of another file not. Where all of
+them read the text alone, the request in it is reported.
 
 ## Fix safety
 Shown only: the request says that no tool is to be called (`tool_choice="none"`, in the form of its API). Whether to go
@@ -114,7 +115,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     read = list(replies(anatomy))
     found: dict[cst.Call, list[Draft | None]] = {}
     for offer, what in read:
-        if not what.returned or what.gives_text:
+        if not what.returned or what.gives_text or _is_given_as_answer(anatomy, offer, what, read):
             found.setdefault(offer.request, []).append(_ignored(anatomy, offer, what, read))
     for request, drafts in found.items():
         told = [draft for draft in drafts if draft is not None]
@@ -126,7 +127,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 
 def _ignored(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer, Read]]) -> Draft | None:
     """What is said of a reply of which the text alone is read."""
-    if offer.maybe or what.calls or what.handed_on or what.text is None:
+    given = offer.call if _is_given_as_answer(anatomy, offer, what, read) else None
+    text = what.text if not what.handed_on else None
+    if offer.maybe or what.calls or (text is None and given is None):
         return None
     function = anatomy.module.scope_of[offer.call].function
     looked_through = [other for other, r in read if r.calls and other.same(offer, anatomy)]
@@ -135,9 +138,23 @@ def _ignored(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer,
     known = offer.functions or handled is not None or what.seen is not None
     if not known and not is_answered_elsewhere(anatomy, offer):
         return None
-    draft = _draft(anatomy, offer, what.text, handled)
+    draft = _draft(anatomy, offer, text or given or offer.call, handled)
     seen = [Note(what.seen, "the calls are seen here, and nothing is done")] if what.seen is not None else []
     return replace(draft, related=(*draft.related, *seen))
+
+
+def _is_given_as_answer(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer, Read]]) -> bool:
+    """Whether callers get the reply unread, as they get one that is given back before, if it has no calls."""
+    function, before = anatomy.module.scope_of[offer.call].function, anatomy.module.before
+    given = [node for node in function.nodes_of(cst.Return) if before(node, offer.call)]
+    return not what.calls and any(
+        r.calls
+        and not r.returned.isdisjoint(what.returned)
+        and any(before(other.call, node) for node in given)
+        and anatomy.module.scope_of[other.call].function is function
+        and other.same(offer, anatomy)
+        for other, r in read
+    )
 
 
 def _led_past(anatomy: Anatomy, offered: list[Offer]) -> Iterator[Draft]:

@@ -57,16 +57,16 @@ file, in the form of any API, and takes its name from a tool call of a reply: it
 nothing fills (but for those of a handler, or behind a test of what the model wrote). Also dicts and objects of a class
 of calls, of any file, that take id and name from one event, row, pattern or handler's parameters, and to whose
 arguments nothing in the file ever adds; and dicts with the role "tool" that are stored in a history which is sent, in a
-loop over tool calls. A message with calls of a reply, stored where the model is asked, or made for a request in a file
-that reads what the reply says, says nothing if its content is `None` or `""`, or it is made of role and calls alone,
-nothing sets it later, and no message before it holds the text, since there is that reply. Calls of a piece take the
-place of others if they are assigned in a loop that adds to the text of the pieces, and are looked at behind it only;
-whoever makes the pieces, in the project, is asked for those of its own making. An `input` that is read where its block
-begins (Anthropic's stream) is empty, if nobody reads its pieces. Copies of all messages of a history that get its
-calls, and of no message the id of the call it answers, count where the requests go to such an API. Ids are asked for
-only where the file's requests go to an API that has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text
-protocols have none, and neither have calls whose arguments are made objects. Dicts with `**` parts are silent. Copies
-for a model with tools that pick the texts of contents count where the file stores contents that have calls.
+loop over tool calls. A message with calls of a reply, or of pieces, stored where the model is asked, or made for a
+request in a file that reads what the reply says, says nothing if its content is `None` or `""`, or it is made of role
+and calls alone, nothing sets it later, and no message before it holds the text, since there is that reply. Calls of a
+piece take the place of others if they are assigned in a loop that adds to the text of the pieces, and are looked at
+behind it only; whoever makes the pieces, in the project, is asked for those of its own making. An `input` that is read
+where its block begins (Anthropic's stream) is empty, if nobody reads its pieces. Copies of all messages of a history
+that get its calls, and of no message the id of the call it answers, count where the requests go to such an API. Ids are
+asked for only where the file's requests go to an API that has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and
+text protocols have none, and neither have calls whose arguments are made objects. Dicts with `**` parts are silent.
+Copies for a model with tools that pick the texts of contents count where the file stores contents that have calls.
 
 ## Known problems
 Arguments that another file adds to a call are not seen. Messages that lose their calls belong to dropped-tool-calls

@@ -265,18 +265,21 @@ def _is_wordless(node: cst.Dict | cst.Call, items: dict[str, cst.BaseExpression]
 
 
 def _calls_in(anatomy: Anatomy, calls: cst.BaseExpression) -> cst.CSTNode | None:
-    """The calls of a reply that calls are, or are made of."""
-    slot = anatomy.facts.slots.of(calls)
+    """The calls of a reply, or the pieces of its stream, that calls are, or are made of."""
+    facts, slot = anatomy.facts, anatomy.facts.slots.of(calls)
     for value in [calls, *(_put_into(anatomy, slot) if slot is not None else ())]:
-        loops = [
-            node for node in (*anatomy.module.ancestors(value), *walk(value)) if type(node) in {cst.For, cst.CompFor}
-        ]
-        named = (made for loop in loops for made in anatomy.facts.values_of(loop.iter))  # type: ignore[attr-defined]
-        regions = (value, *(loop.iter for loop in loops), *named)  # type: ignore[attr-defined]
-        for part in (part for region in regions for part in walk(region)):
+        around = (*anatomy.module.ancestors(value), *walk(value))
+        listed = [node.iter for node in around if isinstance(node, (cst.For, cst.CompFor))]
+        named = (made for each in listed for made in facts.values_of(each))
+        for part in (part for region in (value, *listed, *named) for part in walk(region)):
             pair = ex.member(part) or ex.asked(part)
             if pair is not None and pair[1] == "tool_calls":
                 return part
+        filled = (place for each in listed if (place := facts.slots.of(each)) is not None)
+        for piece in (piece for place in filled for piece in facts.appended(place)):
+            name = facts.slots.of_name(piece)
+            if name is not None and any(ex.inner(each) in facts.calls for each in facts.gone_through(name)):
+                return piece
     return None
 
 

@@ -47,9 +47,9 @@ def run(client, messages, tools, execute):
 ## How it decides
 The loop of rounds ends in two ways: by the model's reply, and by its number of rounds (the end of a `range`, a test of
 a counter). Both ways lead to one return, one `yield`, or one call that stores, sends or shows something; or to two
-returns that hand out what the model says in the same form, with the same constants. What is handed out there is taken
-apart, through tuples, dicts, calls and the names that it gets behind the loop, into the values it is made of. On the
-way of the used-up rounds one of them
+returns or `yield`s that hand out what the model says in the same form, with the same constants. What is handed out
+there is taken apart, through tuples, dicts, calls and the names that it gets behind the loop, into the values it is
+made of. On the way of the used-up rounds one of them
 
 - still has the empty value (`""`, `[]`, `{}`) that it got before the loop, or words that stand for an empty answer, too
   (`text = reply.text or text`), or one word (`"Done."`), and do not say why there is none; or is an object with such a
@@ -59,9 +59,9 @@ way of the used-up rounds one of them
   one;
 - is None, where a caller of the file takes a part of what it is given, calls a method of it, or goes through it, and
   does not ask first whether there is any;
-- is the text of the last reply, which asked for tools, or that whole reply, where its callers are all in the file and
-  read its text alone, or what rounds that went on have put there of the model's words beside their calls. Another text
-  for want of one (`said or "Done."`) does not tell: there may be one, and no answer;
+- is the text of the last reply, which asked for tools, or that whole reply, where no caller looks for calls in it, in
+  this file or in those that import it, or what rounds that went on have put there of the model's words beside their
+  calls. Another text for want of one (`said or "Done."`) does not tell: there may be one, and no answer;
 - is the last message of the history (`history[-1]`): the result of a tool, or what the model is told to do next.
 
 Silent is: a call, a warning or a text where only rounds come to that are used up (what an answer passes as well tells

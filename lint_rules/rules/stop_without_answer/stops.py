@@ -8,7 +8,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import is_answer
-from lint_rules.anatomy.calls.call_tests import speaks_of_calls, tells_calls, with_calls
+from lint_rules.anatomy.calls.call_tests import speaks_of_calls, with_calls, without_calls
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.executions import executions
 from lint_rules.anatomy.rounds.limits import Limits
@@ -23,7 +23,6 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
 _CALLS = frozenset({Kind.CALLS, Kind.CALL})
-_NO_CALLS = frozenset({"stop", "end_turn", "length", "max_tokens", "stop_sequence"})
 
 
 @record
@@ -156,19 +155,16 @@ def _knows_calls(anatomy: Anatomy, loop: RoundLoop, node: cst.CSTNode) -> cst.If
         for outer in module.ancestors(node)
     )
     known: cst.If | cst.While | None = None
-    if failed and isinstance(loop.node, cst.While) and _calls(anatomy, loop.node.test) is True:
+    if failed and isinstance(loop.node, cst.While) and without_calls(anatomy.facts, loop.node.test) is False:
         known = loop.node
     for tested, holds in conditions.passed(module, node, loop.node):
         if isinstance(tested, cst.If) and (failed or module.before(loop.asks, tested)):
-            told = _calls(anatomy, tested.test)
-            denied = told is (not holds) and not isinstance(tested.test, cst.BooleanOperation)
-            if (
-                denied
-                or with_calls(anatomy.facts, tested.test) is (not holds)
-                or _are_no_answers(anatomy, tested, holds)
-            ):
+            given = with_calls(anatomy.facts, tested.test)
+            if given is (not holds) or _are_no_answers(anatomy, tested, holds):
                 return None
-            known = tested if known is None and told is holds else known
+            told = given is holds and not isinstance(tested.test, cst.BooleanOperation)
+            told = told or without_calls(anatomy.facts, tested.test) is (not holds)
+            known = tested if known is None and told else known
     return known
 
 
@@ -182,43 +178,6 @@ def _are_no_answers(anatomy: Anatomy, tested: cst.If, holds: bool) -> bool:
         return False
     listed = (value.elt for value in facts.assigned(slot) if isinstance(value, cst.ListComp))
     return any(map(is_answer, (*facts.appended(slot), *listed)))
-
-
-def _calls(anatomy: Anatomy, test: cst.BaseExpression) -> bool | None:
-    """What a test says when it holds: there are calls, there are none, or None where it says neither.
-
-    For `a or b` what is known when it does *not* hold is the opposite of each; only "none" is of use then.
-    """
-    if isinstance(test, cst.BooleanOperation):
-        told = [_calls(anatomy, test.left), _calls(anatomy, test.right)]
-        wanted = isinstance(test.operator, cst.And)
-        return wanted if wanted in told else None
-    if not tells_calls(anatomy.facts, test):
-        return None
-    if isinstance(test, cst.UnaryOperation):
-        inside = _calls(anatomy, test.expression)
-        return None if inside is None else not inside
-    if isinstance(test, cst.Comparison):
-        return _compared(test)
-    return True
-
-
-def _compared(test: cst.Comparison) -> bool | None:
-    """`stop_reason == "tool_use"`, `len(calls) == 0`, `calls is None`, `finish_reason != "stop"`."""
-    target = test.comparisons[0]
-    other = target.comparator
-    word = ex.text(other)
-    equal = isinstance(target.operator, (cst.Equal, cst.Is))
-    if not equal and not isinstance(target.operator, (cst.NotEqual, cst.IsNot)):
-        return True if isinstance(target.operator, cst.GreaterThan) and ex.integer(other) == 0 else None
-    if word in _NO_CALLS:
-        return not equal if word in {"stop", "end_turn"} else None
-    if word is not None and ("tool" in word or "function" in word):
-        return equal
-    empty = ex.integer(other) == 0 or ex.dotted(other) == "None" or (
-        isinstance(other, cst.List) and not other.elements
-    )  # fmt: skip
-    return not equal if empty else None
 
 
 def _text_is_tested(anatomy: Anatomy, node: cst.CSTNode, loop: RoundLoop) -> bool:

@@ -22,12 +22,18 @@ def huge_limits(anatomy: Anatomy) -> Iterator[cst.BaseExpression]:
         for arg in call.args:
             if is_huge(arg.value):
                 named = arg.keyword.value if arg.keyword is not None else ""
-                found = body(anatomy, call)
+                found = body(anatomy, call) or _prepared(anatomy, call)
                 if _limits_library(anatomy, named) if found is None else _limits_rounds(*found, call, arg.value):
                     yield arg.value
     for display in anatomy.module.nodes_of(cst.Dict):
         items = ((key, value) for key, value in ex.dict_items(display).items() if is_huge(value))
         yield from (value for key, value in items if _limits_library(anatomy, key))
+
+
+def _prepared(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
+    """The function of another file that `partial(run, most=9)` makes ready to be called."""
+    target = ex.dotted(call.args[0].value) if ex.called_name(call) == "partial" else None
+    return anatomy.imported_function(target) if target is not None else None
 
 
 def _limits_library(anatomy: Anatomy, key: str) -> bool:
