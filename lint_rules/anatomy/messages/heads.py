@@ -375,6 +375,7 @@ class Heads:
                 (cut := _head(part)) is not None and way.is_text and self._are_lines(cut[0]) and self._is_limit(cut[1])
             ):
                 yield replace(way.head(part, *cut), lines=True, each=False)
+                yield from self._put(cut[0], way)
             elif isinstance(part, cst.Subscript) and ex.slice_of(part) is not None:
                 yield from self._put(part.value, way)
             elif isinstance(part, (cst.List, cst.Tuple)):

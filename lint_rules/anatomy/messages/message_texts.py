@@ -144,13 +144,12 @@ def said(anatomy: Anatomy) -> Iterator[Said]:
         return bool(heads.calls(value, function))
 
     for text in (*texts(anatomy), *_handed_elsewhere(anatomy, leads)):
-        if text.tool is None and not text.changed and not text.answers:
-            for call, part in heads.calls(text.content, text.function) - seen:
-                seen.add((call, part))
-                method = anatomy.facts.slots.callee(call)
-                own = [(anatomy.module.path, method.qualname)] if method is not None else run_by(anatomy, call)
-                for path, name in own:
-                    yield Said(os.path.abspath(path), name, text.asked, part)
+        for call, part in heads.calls(text.content, text.function) - seen:
+            seen.add((call, part))
+            method = anatomy.facts.slots.callee(call)
+            own = [(anatomy.module.path, method.qualname)] if method is not None else run_by(anatomy, call)
+            for path, name in own:
+                yield Said(os.path.abspath(path), name, text.asked, part)
 
 
 def _cut_ones(anatomy: Anatomy) -> Iterator[MessageText]:
