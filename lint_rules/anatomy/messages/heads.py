@@ -234,7 +234,7 @@ class Heads:
             behind = pieces[at + 1] if at + 1 < len(pieces) else None
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
             told = self._is_told_around(page, at) or self._tells_beside(pieces, at)
-            known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
+            known = told or _is_foreign(_line(pieces[at + 1 :], 0)[0]) or self._is_made_of(piece, sizes)
             whole_ones = {
                 slot for other in pieces if other is not piece and (slot := self._named_whole(other)) is not None
             }
@@ -323,7 +323,7 @@ class Heads:
         added = [
             node.value for node in way.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == slot
         ]
-        told = any(self._tells(part) or _is_foreign(part) for part in added)
+        told = any(self._tells(part) or _is_foreign(_said(part)) for part in added)
         for value in [*self._held_before(node, slot), *added]:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
             yield from self._find(value, way.told(told)._replace(noted=noted))
@@ -971,7 +971,7 @@ def _line(pieces: list[cst.CSTNode], nearest: int) -> tuple[str, list[cst.CSTNod
             if at and (others or any(map(str.isalpha, line))):
                 return line, others
             apart = apart or (nearest == 0 and 0 < at < len(parts) - 1 and not part.strip())
-            if apart and part[:1].isalnum():
+            if apart and (part[:1].isalnum() or part.startswith("#")):
                 return "", []  # behind an empty line something else begins, but for `[...]`
             line = f"{line} {part}" if nearest == 0 else f"{part} {line}"
     return line, others
@@ -983,9 +983,9 @@ def _named(node: cst.CSTNode) -> set[str]:
     return {part.value for part in walk(node) if isinstance(part, cst.Name) and id(part) not in called}
 
 
-def _is_foreign(node: cst.CSTNode | None) -> bool:
-    """Whether a piece of a text says something in a script that is not ours: there it is taken for a note."""
-    return any(letter.isalpha() and not letter.isascii() for letter in _said(node))
+def _is_foreign(said: str) -> bool:
+    """Whether words are of a script that is not ours: right behind a text they are taken for a note."""
+    return any(letter.isalpha() and not letter.isascii() for letter in said)
 
 
 def _said(node: cst.CSTNode | None) -> str:
