@@ -22,7 +22,7 @@ from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
@@ -92,7 +92,8 @@ class Head:
 class _Way(NamedTuple):
     """How a text has come to a place in a function; `seen` are the names on the way. `most`: so much of it is left.
 
-    `callers`: it is followed to what is handed to the function. `part`: of what a call gives it is this one.
+    `callers`: it is followed to what is handed to the function. `part`: of what a call gives it is this one. `counted`:
+    a number beside it tells how much there is of it; of its elements that tells nothing.
     """
 
     function: Scope
@@ -106,10 +107,15 @@ class _Way(NamedTuple):
     callers: bool = False
     part: int | None = None
     is_text: bool = False
+    counted: bool = False
+
+    @property
+    def is_told(self) -> bool:
+        return self.marked or self.counted
 
     def head(self, node: cst.CSTNode, text: cst.BaseExpression, size: cst.BaseExpression) -> Head:
         """What cuts a text to its head at this place."""
-        known = self.marked, self.calls, self.each, self.noted, self.is_text
+        known = self.is_told, self.calls, self.each, self.noted, self.is_text
         return Head(node, text, size, self.function, *known)
 
     def told(self, told: bool) -> _Way:
@@ -178,7 +184,7 @@ class Heads:
         self._steps = 0
         for _ in self._find(node, _Way(function, callers=True)):
             pass
-        return {slot for slot, way in self._ends if not way.marked and not isinstance(slot, cst.Call)}
+        return {slot for slot, way in self._ends if not way.is_told and not isinstance(slot, cst.Call)}
 
     def calls(self, node: cst.BaseExpression, function: Scope) -> set[tuple[cst.Call, int | None]]:
         """The calls, of methods and of functions of other files, whose results an expression is made of, as above.
@@ -189,7 +195,7 @@ class Heads:
         self._steps = 0
         for _ in self._find(node, _Way(function, callers=True)):
             pass
-        return {(call, way.part) for call, way in self._ends if not way.marked and isinstance(call, cst.Call)}
+        return {(call, way.part) for call, way in self._ends if not way.is_told and isinstance(call, cst.Call)}
 
     def _find(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
         self._steps += 1
@@ -234,11 +240,12 @@ class Heads:
             behind = pieces[at + 1] if at + 1 < len(pieces) else None
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
             told = self._is_told_around(page, at) or self._tells_beside(pieces, at)
-            known = told or _is_foreign(_line(pieces[at + 1 :], 0)[0]) or self._is_made_of(piece, sizes)
+            known = told or _is_foreign(_line(pieces[at + 1 :], 0)[0])
             whole_ones = {
                 slot for other in pieces if other is not piece and (slot := self._named_whole(other)) is not None
             }
-            inner = way.told(known)._replace(noted=noted)
+            counted = way.counted or self._is_made_of(piece, sizes)
+            inner = way.told(known)._replace(noted=noted, counted=counted)
             cut = _head(self.module.parent[piece])
             for head in (*([inner.head(self.module.parent[piece], *cut)] if cut else ()), *self._find(piece, inner)):
                 if not self._comes_of(head.text, head.calls, whole_ones):
@@ -370,7 +377,7 @@ class Heads:
         for part in ex.alternatives(node):
             slot = self.facts.slots.of(part)
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
-                yield from self._find(part.elt, way)
+                yield from self._find(part.elt, way._replace(counted=False))
             elif (
                 (cut := _head(part)) is not None and way.is_text and self._are_lines(cut[0]) and self._is_limit(cut[1])
             ):
@@ -396,7 +403,7 @@ class Heads:
             told = any(other is not value for other in telling)
             function = self.module.scope_of[value].function
             calls = way.calls if function is way.function else ()
-            yield from self._find(value, way.told(told)._replace(function=function, calls=calls))
+            yield from self._find(value, way.told(told)._replace(function=function, calls=calls, counted=False))
         for site, place in _handed_on(self.anatomy, way.function).get(slot, ()) if way.depth <= _DEEPEST else ():
             if place != slot and site.node not in way.calls:
                 there = way._replace(function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
@@ -512,9 +519,13 @@ class Heads:
         if Kind.HISTORY in kinds or Kind.CALLS in kinds or type(ex.inner(node)) in _LISTS:
             return True
         if isinstance(node, cst.Call):
-            return ex.called_name(node) in _LISTERS
+            otherwise = ex.positional(node)[1:] if ex.called_name(node) == "get" else []
+            return ex.called_name(node) in _LISTERS or any(type(each) in _LISTS for each in otherwise)
         if slot is None:
             return False
+        told = self.anatomy.elements.annotation(slot) if is_parameter(slot) else None
+        if told is not None and _is_list_type(told):
+            return True
         made = [part for value in self.facts.assigned(slot) for part in ex.alternatives(value)]
         return any(type(ex.inner(part)) in _LISTS for part in made) or self._is_tested(node, slot, {"list", "tuple"})
 
@@ -624,58 +635,32 @@ class Heads:
         is what the message says in which it is; `result`: that is what a tool gives back.
         """
         alone = result and not (head.each or self.module.in_handler(head.node))
-        given = self._written_for(head)
+        asked = {p.name.value for p in parameters(self._tool_of(head)) if p.default is None} & self._written_for(head)
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
         values = self._values(head.text, head.calls)
-        if self._is_under(head, _LABEL if alone else _SNIPPET):
+        if self._is_under(head, _LABEL if alone or any(map(self._is_of_message, values)) else _SNIPPET):
             return False
-        if any(not given.isdisjoint(_named(size)) for size in sizes):
+        if any(not asked.isdisjoint(_named(size)) for size in sizes):
             return False
         if self._is_error(head):
             return False
-        if head.is_text or self._is_said(head) or self._is_put_in(head) or self._is_text_given_back(head):
-            return True
-        if head.node is content and isinstance(self.module.parent[head.node], cst.Arg):
-            return True
-        return any(map(self._makes_text, values))
+        return not self._gives_lists(head)
 
-    def _is_text_given_back(self, head: Head) -> bool:
-        """Whether it is what a function gives back that gives texts: it says so, or another of its ways does.
+    def _is_of_message(self, value: cst.BaseExpression) -> bool:
+        """Whether it is what a message says, or a block of that: nothing that was found, of which a snippet will do."""
+        pair = ex.member(value)
+        if pair is None or pair[1] not in _TEXTS:
+            return False
+        slot = self.facts.slots.of_name(pair[0])
+        blocks = (each for listed in self.facts.gone_through(slot) for each in self._values(listed)) if slot else ()
+        return Kind.MESSAGE in self.facts.kinds(pair[0]) or any(map(self._is_of_message, blocks))
 
-        Alone, or in one place of a tuple.
-        """
-        node, returned = head.function.node, head.function.returned
-        told = node.returns.annotation if isinstance(node, cst.FunctionDef) and node.returns else None
-        place = next((at for value in returned if (at := self._place_in(value, head)) is not None), None)
-        if place is not None:
-            returned = [*parts_given(head.function, place)]
-            parts = told.slice if isinstance(told, cst.Subscript) else ()
-            part = parts[place].slice if place < len(parts) else None
-            told = part.value if isinstance(part, cst.Index) else None
-        given = [self._values(value) for value in returned]
-        is_given = any(part is head.node for values in given for value in values for part in ex.alternatives(value))
-        is_text = told is not None and ex.dotted(told) == "str"
-        return is_given and (is_text or any(isinstance(v, _STRINGS) for values in given for v in values))
-
-    def _place_in(self, value: cst.BaseExpression, head: Head) -> int | None:
-        """The place of a tuple in which a head stands, if it is one of those."""
-        parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else []
-        return next((at for at, part in enumerate(parts) if self.module.inside(head.node, part)), None)
-
-    def _is_put_in(self, head: Head) -> bool:
-        """`f"{text[:n]}..."`, `"The page: " + text[:n]`, `PAGE.format(page=text[:n])`."""
-        outer = self.module.parent[head.node]
-        if isinstance(outer, cst.Arg):
-            call = self.module.parent[outer]
-            return isinstance(call, cst.Call) and ex.called_name(call) == "format"
-        return isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation))
-
-    def _is_said(self, head: Head) -> bool:
-        """`{"content": text[:n]}`, `Result(output=text[:n])`: what stands there is a text."""
-        outer = self.module.parent[head.node]
-        if isinstance(outer, cst.Arg) and outer.keyword is not None:
-            return outer.keyword.value in _TEXTS
-        return isinstance(outer, cst.DictElement) and ex.text(outer.key) in _TEXTS
+    def _gives_lists(self, head: Head) -> bool:
+        """Whether it is what a function gives back that gives a list in other ways; alone, or in a tuple."""
+        returned = head.function.returned
+        whole = [e.value for v in returned if isinstance(v, cst.Tuple) for e in v.elements] + returned
+        given = [part for each in whole for value in self._values(each) for part in ex.alternatives(value)]
+        return head.node in given and any(type(part) in {cst.List, cst.ListComp} for part in given)
 
     def is_label(self, head: Head) -> bool:
         """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
@@ -688,9 +673,13 @@ class Heads:
         parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
         return any(self._is_given(part, given, head.calls) for part in parts)
 
+    def _tool_of(self, head: Head) -> Scope:
+        """Where a text is said."""
+        return self.module.scope_of[head.calls[0]].function if head.calls else head.function
+
     def _written_for(self, head: Head) -> set[str]:
         """Where a tool says the text, its parameters that get what the model has written."""
-        function = self.module.scope_of[head.calls[0]].function if head.calls else head.function
+        function = self._tool_of(head)
         return {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
@@ -1065,3 +1054,8 @@ def _is_encoded(
                 handed = facts.slots.bindings(calls[-1], slot[1]) if calls else ((slot, v) for v in facts.given(slot))
                 made += [(value, calls[:-1]) for bound, value in handed if bound == slot]
     return any(value not in seen and _is_encoded(facts, value, by, seen) for value, by in made)
+
+
+def _is_list_type(told: cst.BaseExpression) -> bool:
+    name = ex.last_name(told.value if isinstance(told, cst.Subscript) else told)
+    return name.lower() in {"list", "sequence", "iterable", "tuple"}
