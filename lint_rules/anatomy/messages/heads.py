@@ -34,11 +34,6 @@ _STRINGS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 _LISTERS = frozenset({"split", "splitlines", "list", "sorted", "findall", "items", "keys", "values"})
 _TEXTS = frozenset({"content", "output", "stderr", "stdout", "text"})
 """What is called so in objects and displays is a text: of a message, a response, a page, a process."""
-_TEXT_MAKERS = words.TEXT_FUNCTIONS - {
-    "findall", "finditer", "groups", "match", "partition", "rpartition", "rsplit", "search", "split", "splitlines",
-} | {
-    "read_text", "read", "decode", "dumps", "get_text", "getvalue", "repr", "format", "lower", "model_dump_json",
-}  # fmt: skip
 _MARKS = frozenset({"hexdigest", "uuid1", "uuid4", "uuid5", "token_hex", "token_urlsafe"})
 """Functions that give a mark of something: its beginning stands for as much as the whole of it."""
 _PARTS_OF_TEXT = frozenset({"splitlines", "partition", "rpartition", "group", "groups"})
@@ -71,7 +66,6 @@ class Head:
     """`node` is `text[:size]`, or cuts in another way; `marked`: words beside it tell that, or how much, is missing.
 
     `noted`: there are any, whatever they say, which stand there only where something is missing.
-    `is_text`: it is joined, stripped or decoded on its way.
 
     `calls` are those by which the text comes from the function in which it is cut, the outermost first; `each`: it is
     one of several that are put together; `lines`: what is counted are the lines of a text.
@@ -85,7 +79,6 @@ class Head:
     calls: tuple[cst.Call, ...] = ()
     each: bool = False
     noted: bool = False
-    is_text: bool = False
     lines: bool = False
 
 
@@ -115,7 +108,7 @@ class _Way(NamedTuple):
 
     def head(self, node: cst.CSTNode, text: cst.BaseExpression, size: cst.BaseExpression) -> Head:
         """What cuts a text to its head at this place."""
-        known = self.is_told, self.calls, self.each, self.noted, self.is_text
+        known = self.is_told, self.calls, self.each, self.noted
         return Head(node, text, size, self.function, *known)
 
     def told(self, told: bool) -> _Way:
@@ -431,7 +424,7 @@ class Heads:
             for _, value, told in self._held(node):
                 yield from self._find(value, way.told(told)._replace(is_text=False))
         elif (part := self._read_part(node)) is not None:
-            yield replace(way.head(node, *part), is_text=True)
+            yield way.head(node, *part)
         else:
             yield from self._given_by(node, way)
             if self.facts.slots.callee(node) is None:
@@ -501,14 +494,13 @@ class Heads:
         return self._is_opened(part) or self._is_gathered(slot) or any(map(self._are_lines, made))
 
     def _is_gathered(self, slot: Slot) -> bool:
-        """Whether a list begins empty, and gets text by text in a loop, in no order but the one they come in."""
+        """Whether a list begins empty, and gets one text after the other, in no order but the one they come in."""
         begun, put = self.facts.assigned(slot), self.facts.grown(slot)
         if not all(isinstance(value, cst.List) and not value.elements for value in begun):
             return False
         uses = (self.module.parent[self.module.parent[name]] for name in self.facts.names.get(slot, ()))
         ranked = any(isinstance(use, cst.Call) and ex.called_name(use) in {"sort", "sorted"} for use in uses)
-        texts = [value for call in put for value in _put_by(call)]
-        return bool(begun and texts) and not ranked and all(map(self._makes_text, texts))
+        return bool(begun and put) and not ranked
 
     def _is_list(self, node: cst.BaseExpression) -> bool:
         """Whether what is cut is a list: of messages, lines, results."""
@@ -628,11 +620,11 @@ class Heads:
                 break
         return self._is_refusal(head)
 
-    def matters(self, head: Head, content: cst.BaseExpression, *, result: bool = True) -> bool:
+    def matters(self, head: Head, *, result: bool = True) -> bool:
         """Whether it is a text of some length that a program has got by itself, and cuts by itself.
 
-        It is no label and no list, no error, nothing that a tool was given, nor as long as somebody wants it. `content`
-        is what the message says in which it is; `result`: that is what a tool gives back.
+        It is no label and no list, no error, nothing that a tool was given, nor as long as somebody wants it. `result`:
+        that in which it stands is what a tool gives back.
         """
         alone = result and not (head.each or self.module.in_handler(head.node))
         asked = {p.name.value for p in parameters(self._tool_of(head)) if p.default is None} & self._written_for(head)
@@ -763,32 +755,6 @@ class Heads:
         return whole is not None and any(
             evaluate(tested.test, of_success) is (not holds) for tested, holds in passed(self.module, head.node)
         )
-
-    def _makes_text(self, value: cst.BaseExpression) -> bool:
-        value = ex.inner(value)
-        if isinstance(value, (cst.BooleanOperation, cst.IfExp)):
-            return any(map(self._makes_text, ex.alternatives(value)))
-        if isinstance(value, cst.BinaryOperation):
-            return self._makes_text(value.left) or self._makes_text(value.right)
-        if (pair := ex.member(value)) is not None and pair[1] in _TEXTS:
-            return True
-        if isinstance(value, cst.Call):
-            callee = self.facts.slots.callee(value)
-            told = callee.node.returns if callee is not None and isinstance(callee.node, cst.FunctionDef) else None
-            if ex.called_name(value) in _TEXT_MAKERS or (told is not None and ex.dotted(told.annotation) == "str"):
-                return True
-            otherwise = ex.positional(value)[1:] if ex.called_name(value) == "get" else []
-            return any(isinstance(each, _STRINGS) for each in otherwise)
-        if isinstance(value, cst.Subscript) and ex.slice_of(value) is not None:
-            return self._makes_text(value.value)
-        if isinstance(value, cst.Name):
-            slot = self.facts.slots.of(value)
-            annotated = self.anatomy.elements.annotation(slot) if slot is not None and is_parameter(slot) else None
-            if annotated is not None and ex.dotted(annotated) == "str":
-                return True
-            given = self.anatomy.aliases.given_back(slot) if slot is not None else []
-            return any(self._makes_text(part) for each, _ in given for part in self._values(each))
-        return isinstance(value, _STRINGS)
 
     def keeps_tail(self, head: Head) -> bool:
         """Whether the same function takes the end of the same text as well."""

@@ -73,7 +73,7 @@ def cut_texts(anatomy: Anatomy) -> Iterator[tuple[MessageText, Head]]:
             if head.node in seen or told or heads.is_told_beside(head) or heads.is_of_call(head):
                 continue
             kept = text.tool is None and (text.answers or text.changed)
-            if heads.is_label(head) if kept else not heads.matters(head, text.content, result=text.tool is not None):
+            if heads.is_label(head) if kept else not heads.matters(head, result=text.tool is not None):
                 continue
             seen.add(head.node)
             yield text, head
