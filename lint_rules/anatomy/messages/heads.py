@@ -12,6 +12,20 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.nearby_words import (
+    Page,
+    as_said,
+    begins_with,
+    filled_in,
+    is_foreign,
+    is_one_line,
+    is_shown,
+    measured_in,
+    measures,
+    names_a_part,
+    next_line,
+    pieces_of,
+)
 from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.facts import Facts
@@ -39,8 +53,6 @@ _MARKS = frozenset({"hexdigest", "uuid1", "uuid4", "uuid5", "token_hex", "token_
 _PARTS_OF_TEXT = frozenset({"splitlines", "partition", "rpartition", "group", "groups"})
 _FINDERS = frozenset({"search", "match", "fullmatch", "findall", "finditer"})
 _DECODERS_ERRORS = frozenset({"JSONDecodeError", "UnicodeDecodeError"})
-_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
-_FENCES = re.compile(r"</?\w[^>]*>|```\w*")
 _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
 _SNIPPET = 201
@@ -57,8 +69,6 @@ _DEEPEST = 12
 _MOST_STEPS = 3_000
 """Values that are looked at for one question: where texts are put together in more ways, what they are is unknown."""
 _NO_SLOTS: frozenset[Slot] = frozenset()
-_Piece = str | cst.CSTNode
-"""Of what a text is put together: what is said there, or what stands for something."""
 
 
 @record
@@ -113,33 +123,6 @@ class _Way(NamedTuple):
 
     def told(self, told: bool) -> _Way:
         return self._replace(marked=self.marked or told)
-
-
-class _Page(NamedTuple):
-    """A text that is put together: what stands in each of its paragraphs, and in which of them each piece ends."""
-
-    paragraphs: list[list[_Piece]]
-    ends: list[int]
-
-    @classmethod
-    def of(cls, pieces: list[_Piece]) -> _Page:
-        page = cls([[]], [])
-        for piece in pieces:
-            first, *others = _EMPTY_LINE.split(piece) if isinstance(piece, str) else [piece]
-            page.paragraphs[-1].append(first)
-            page.paragraphs.extend([other] for other in others)
-            page.ends.append(len(page.paragraphs) - 1)
-        return page
-
-    def around(self, at: int) -> tuple[str, list[cst.CSTNode]]:
-        """What is said in the paragraph of a piece, in those beside it, and in the first one, which says what is asked.
-
-        The words, and what else stands there.
-        """
-        here = self.ends[at]
-        near = [*self.paragraphs[max(here - 1, 0) : here + 2], *self.paragraphs[: int(here > 1)]]
-        parts = [part for paragraph in near for part in paragraph]
-        return "\n".join(part for part in parts if isinstance(part, str)), [p for p in parts if not isinstance(p, str)]
 
 
 _SAME_TEXT = frozenset({"decode", "encode", "strip", "lstrip", "rstrip", "replace"})
@@ -207,7 +190,7 @@ class Heads:
                         most = left if left is not None else most
                     yield from self._find(cut, further._replace(most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
-                yield from self._joined(part, list(_pieces(part)), further)
+                yield from self._joined(part, list(pieces_of(part)), further)
             elif ex.member(part) is not None:
                 yield from self._of_member(part, further)
             elif isinstance(part, cst.Call):
@@ -225,15 +208,15 @@ class Heads:
 
     def _joined(self, whole: cst.BaseExpression, pieces: list[cst.CSTNode], way: _Way) -> Iterator[Head]:
         """What is put together to one text: what words around it, or a number in the text, tell is told of a piece."""
-        sizes = [given for given in _measured(whole) if _in_text(self.module.parent, given)]
-        page = _Page.of([*map(_as_said, pieces)])
+        sizes = [given for given in measured_in(whole) if is_shown(self.module.parent, given)]
+        page = Page.of([*map(as_said, pieces)])
         for at, piece in enumerate(pieces):
             if not isinstance(piece, cst.BaseExpression) or isinstance(piece, cst.SimpleString):
                 continue
             behind = pieces[at + 1] if at + 1 < len(pieces) else None
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
             told = self._is_told_around(page, at) or self._tells_beside(pieces, at)
-            known = told or _is_foreign(_line(pieces[at + 1 :], 0)[0])
+            known = told or is_foreign(next_line(pieces[at + 1 :], 0)[0])
             whole_ones = {
                 slot for other in pieces if other is not piece and (slot := self._named_whole(other)) is not None
             }
@@ -262,18 +245,18 @@ class Heads:
                 queue += [(value, here[:-1]) for _, value in (self._given(slot, here) if slot[0] == "var" else ())]
         return False
 
-    def _is_told_around(self, page: _Page, at: int) -> bool:
+    def _is_told_around(self, page: Page, at: int) -> bool:
         """Whether what stands around a piece says that it is a part, or that something is missing."""
         said, others = page.around(at)
         told = words.NAMES_A_PART.search(said) or words.SAYS_IT_IS_CUT.search(said)
         return told is not None or any(
-            _names_a_part(other) or self._tells(other, measured=False, beside=False) for other in others
+            names_a_part(other) or self._tells(other, measured=False, beside=False) for other in others
         )
 
     def _tells_beside(self, pieces: list[cst.CSTNode], at: int) -> bool:
         """Whether a piece of a text, or the lines next to it, say that something is missing."""
         for side, nearest in ((pieces[:at][::-1], -1), (pieces[at + 1 :], 0)):
-            said, others = _line(side, nearest)
+            said, others = next_line(side, nearest)
             if words.SAYS_HOW_MUCH.search(said) or any(self._tells(other, measured=False) for other in others):
                 return True
         piece = pieces[at]
@@ -288,9 +271,9 @@ class Heads:
             parts = [(arg.keyword.value if arg.keyword else "", arg.value) for arg in node.args if not arg.star]
         elif isinstance(node, (cst.List, cst.Tuple)):
             parts = [("", element.value) for element in node.elements]
-        telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key) and not any(_measured(value))]
-        telling += [value for _, value in parts if isinstance(value, _STRINGS) and _names_a_part(value)]
-        measured = [(v, given) for _, v in parts for given in _measured(v) if not self._is_list(given)]
+        telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key) and not any(measured_in(value))]
+        telling += [value for _, value in parts if isinstance(value, _STRINGS) and names_a_part(value)]
+        measured = [(v, given) for _, v in parts for given in measured_in(v) if not self._is_list(given)]
         for key, value in parts:
             if key not in _LABELS and not key.endswith(("_id", "Id")):
                 told = any(other is not value for other in telling) or bool(words.NAMES_A_PART.search(key))
@@ -323,7 +306,7 @@ class Heads:
         added = [
             node.value for node in way.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == slot
         ]
-        told = any(self._tells(part) or _is_foreign(_said(part)) for part in added)
+        told = any(self._tells(part) or is_foreign(begins_with(part)) for part in added)
         for value in [*self._held_before(node, slot), *added]:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
             yield from self._find(value, way.told(told)._replace(noted=noted))
@@ -412,7 +395,7 @@ class Heads:
             unknown = not values and ex.last_name(base).isupper()  # of a file that is not here
             for place, arg in enumerate(node.args):
                 field = arg.keyword.value if arg.keyword is not None else str(place)
-                told = any(self._is_told_around(*_filled_in(each, field, arg.value)) for each in [base, *values])
+                told = any(self._is_told_around(*filled_in(each, field, arg.value)) for each in [base, *values])
                 yield from self._find(arg.value, way.told(unknown or told))
         elif name in _WRAPPERS or self.facts.encoder(node) is not None:
             tokens = name == "decode" and bool(given) and ex.text(given[0]) is None  # `encoding.decode(tokens)`
@@ -559,7 +542,7 @@ class Heads:
             if isinstance(part, (cst.FormattedStringText, cst.SimpleString)):
                 if telling.search(part.value):
                     return True
-            if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and _in_text(self.module.parent, part):
+            if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and is_shown(self.module.parent, part):
                 if measured:
                     return True
             if isinstance(part, (cst.Name, cst.Attribute)):
@@ -590,17 +573,17 @@ class Heads:
     def _is_added_where_cut(self, whole: cst.BaseExpression, piece: cst.CSTNode, behind: cst.CSTNode | None) -> bool:
         """Whether a text is longer than what is left of it, and words come behind only then: whatever these say."""
         head = _head(piece) if isinstance(piece, cst.BaseExpression) else None
-        if head is None or not any(letter.isalpha() for letter in _said(behind)):
+        if head is None or not any(letter.isalpha() for letter in begins_with(behind)):
             return False
         tests = (o.test for o in self.module.ancestors(whole) if isinstance(o, (cst.If, cst.IfExp)))
-        return any(_measures(test, ex.source(head[0])) for test in tests)
+        return any(measures(test, ex.source(head[0])) for test in tests)
 
     @once(circular=False)
     def _stands_for_a_note(self, node: cst.Name | cst.Attribute) -> bool:
         """A name of a line that says so, maybe in some cases only; or a constant of a file that is not here."""
         values = self._texts_of(node)
         parts = [part for value in values for part in ex.alternatives(value)]
-        if any(isinstance(part, _STRINGS) and _is_one_line(part) and self._tells(part) for part in parts):
+        if any(isinstance(part, _STRINGS) and is_one_line(part) and self._tells(part) for part in parts):
             return True
         return not values and ex.last_name(node).isupper()
 
@@ -873,85 +856,10 @@ def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
     return _unwrapped(base) if base is not None else node
 
 
-def _pieces(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What a text is put together from, in order; a text that is not put together itself."""
-    if isinstance(node, cst.ConcatenatedString) or (
-        isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add)
-    ):
-        yield from (*_pieces(node.left), *_pieces(node.right))
-    elif isinstance(node, cst.FormattedString):
-        for part in node.parts:
-            yield from _pieces(part.expression if isinstance(part, cst.FormattedStringExpression) else part)
-    else:
-        yield node
-
-
-def _literal(node: cst.CSTNode) -> str | None:
-    """What a piece of a text says, if it is a literal."""
-    if isinstance(node, cst.SimpleString):
-        return ex.text(node) or ""
-    return node.value.replace("\\n", "\n") if isinstance(node, cst.FormattedStringText) else None
-
-
-def _as_said(piece: cst.CSTNode) -> _Piece:
-    said = _literal(piece)
-    return piece if said is None else said
-
-
-def _filled_in(template: cst.BaseExpression, field: str, given: cst.BaseExpression) -> tuple[_Page, int]:
-    """What a template is put together from, with what is given for one of its fields, and where that stands."""
-    said = ex.text(template)
-    before, found, behind = said.partition(f"{{{field}}}") if said is not None else ("", "", "")
-    return (_Page.of([before, given, behind]), 1) if found else (_Page.of([*map(_as_said, _pieces(template))]), 0)
-
-
-def _is_one_line(text: cst.BaseExpression) -> bool:
-    """Whether a text is a note, and no page on which there are words of all kinds."""
-    return "\n" not in "".join(_literal(piece) or "" for piece in _pieces(text)).strip()
-
-
-def _line(pieces: list[cst.CSTNode], nearest: int) -> tuple[str, list[cst.CSTNode]]:
-    """The words of the line that lies next, and what else stands in it; `nearest`: at which end of a piece that is.
-
-    Fences, tags and empty lines are passed over.
-    """
-    line, others, apart = "", list[cst.CSTNode](), False
-    for piece in pieces:
-        said = _literal(piece)
-        if said is None:
-            others.append(piece)
-            continue
-        parts = _FENCES.sub("", said).split("\n")
-        for at, part in enumerate(parts if nearest == 0 else parts[::-1]):
-            if at and (others or any(map(str.isalpha, line))):
-                return line, others
-            apart = apart or (nearest == 0 and 0 < at < len(parts) - 1 and not part.strip())
-            if apart and (part[:1].isalnum() or part.startswith("#")):
-                return "", []  # behind an empty line something else begins, but for `[...]`
-            line = f"{line} {part}" if nearest == 0 else f"{part} {line}"
-    return line, others
-
-
 def _named(node: cst.CSTNode) -> set[str]:
     """The names in an expression that are no functions."""
     called = {id(part.func) for part in walk(node) if isinstance(part, cst.Call)}
     return {part.value for part in walk(node) if isinstance(part, cst.Name) and id(part) not in called}
-
-
-def _is_foreign(said: str) -> bool:
-    """Whether words are of a script that is not ours: right behind a text they are taken for a note."""
-    return any(letter.isalpha() and not letter.isascii() for letter in said)
-
-
-def _said(node: cst.CSTNode | None) -> str:
-    """The words with which a piece of a text begins; empty for what is no literal."""
-    if isinstance(node, (cst.BinaryOperation, cst.ConcatenatedString)):
-        return _said(node.left)
-    if isinstance(node, cst.FormattedString):
-        return _said(node.parts[0]) if node.parts else ""
-    if isinstance(node, cst.SimpleString):
-        return ex.text(node) or ""
-    return re.sub(r"\\.", "", node.value) if isinstance(node, cst.FormattedStringText) else ""
 
 
 def _is_same(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
@@ -967,33 +875,6 @@ def _put_by(call: cst.Call) -> Iterator[cst.BaseExpression]:
         yield given
     elif isinstance(given, (cst.List, cst.Tuple)) and ex.called_name(call) == "extend":
         yield from (element.value for element in given.elements)
-
-
-def _names_a_part(text: cst.CSTNode) -> bool:
-    """Whether the words of a text say that what stands in it, or beside it, is a part."""
-    said = (part for part in walk(text) if isinstance(part, (cst.FormattedStringText, cst.SimpleString)))
-    return any(words.NAMES_A_PART.search(part.value) for part in said)
-
-
-def _measures(value: cst.BaseExpression, text: str) -> bool:
-    """Whether there is a `len(text)` in a value."""
-    return any(text == ex.source(given) for given in _measured(value))
-
-
-def _measured(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """`text` of each `len(text)` in a value."""
-    calls = (part for part in walk(value) if isinstance(part, cst.Call) and ex.dotted(part.func) == "len")
-    yield from (given for call in calls for given in ex.positional(call))
-
-
-def _in_text(parent: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> bool:
-    """Whether a number is shown in an f-string."""
-    here = parent.get(node)
-    while here is not None and not isinstance(here, (cst.BaseSmallStatement, cst.Slice)):
-        if isinstance(here, cst.FormattedStringExpression):
-            return True
-        here = parent.get(here)
-    return False
 
 
 def is_json(facts: Facts, head: Head) -> bool:
