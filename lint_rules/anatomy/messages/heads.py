@@ -34,33 +34,26 @@ from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope, parameter_names, parameters
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
-from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
 _WRAPPERS = frozenset({"str", "repr", "strip", "rstrip", "lstrip", "decode", "replace", "lower", "expandtabs"})
 _LISTS = frozenset({cst.List, cst.ListComp, cst.Tuple, cst.GeneratorExp})
 _MAKERS = (cst.Dict, cst.Call, cst.List, cst.Tuple)
+_PLACES = (cst.Name, cst.Attribute)
 _STRINGS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 _LISTERS = frozenset({"split", "splitlines", "list", "sorted", "findall", "items", "keys", "values"})
-_TEXTS = frozenset({"content", "output", "stderr", "stdout", "text"})
+TEXTS = frozenset({"content", "output", "stderr", "stdout", "text"})
 """What is called so in objects and displays is a text: of a message, a response, a page, a process."""
 _MARKS = frozenset({"hexdigest", "uuid1", "uuid4", "uuid5", "token_hex", "token_urlsafe"})
 """Functions that give a mark of something: its beginning stands for as much as the whole of it."""
 _PARTS_OF_TEXT = frozenset({"splitlines", "partition", "rpartition", "group", "groups"})
 _FINDERS = frozenset({"search", "match", "fullmatch", "findall", "finditer"})
 _DECODERS_ERRORS = frozenset({"JSONDecodeError", "UnicodeDecodeError"})
-_LABEL = 100
+LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
-_SNIPPET = 201
-"""Characters: what is cut to less is a snippet, where it is no whole result of a tool."""
-_SUCCESS = 200
-"""The first status of HTTP that says so (RFC 9110); a process that has failed never gives as much."""
-_FEW = 20
-"""Lines: fewer of them are a choice."""
 _PRECISION = re.compile(r"\.\d+$")
 _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"})
 """Functions that give a length where they are handed, or look up, one."""
@@ -156,22 +149,21 @@ class Heads:
 
     def parameters(self, node: cst.BaseExpression, function: Scope) -> set[Slot]:
         """The parameters that an expression is made of, without a word beside them that something is missing."""
-        self._ends.clear()
-        self._steps = 0
-        for _ in self._find(node, _Way(function, callers=True)):
-            pass
-        return {slot for slot, way in self._ends if not way.is_told and not isinstance(slot, cst.Call)}
+        return {end for end, _ in self._untold(node, function) if not isinstance(end, cst.Call)}
 
     def calls(self, node: cst.BaseExpression, function: Scope) -> set[tuple[cst.Call, int | None]]:
         """The calls, of methods and of functions of other files, whose results an expression is made of, as above.
 
         Each with the place of the tuple that it gives, where it is one thing of that.
         """
+        return {(end, way.part) for end, way in self._untold(node, function) if isinstance(end, cst.Call)}
+
+    def _untold(self, node: cst.BaseExpression, function: Scope) -> list[tuple[Slot | cst.Call, _Way]]:
         self._ends.clear()
         self._steps = 0
         for _ in self._find(node, _Way(function, callers=True)):
             pass
-        return {(call, way.part) for call, way in self._ends if not way.is_told and isinstance(call, cst.Call)}
+        return [(end, way) for end, way in self._ends if not way.is_told]
 
     def _find(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
         self._steps += 1
@@ -217,9 +209,8 @@ class Heads:
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
             told = self._is_told_around(page, at) or self._tells_beside(pieces, at)
             known = told or is_foreign(next_line(pieces[at + 1 :], 0)[0])
-            whole_ones = {
-                slot for other in pieces if other is not piece and (slot := self._named_whole(other)) is not None
-            }
+            named = (each for each in pieces if each is not piece and isinstance(each, _PLACES))
+            whole_ones = {slot for each in named if (slot := self.facts.slots.of(each)) is not None}
             counted = way.counted or self._is_made_of(piece, sizes)
             inner = way.told(known)._replace(noted=noted, counted=counted)
             cut = _head(self.module.parent[piece])
@@ -227,22 +218,18 @@ class Heads:
                 if not self._comes_of(head.text, head.calls, whole_ones):
                     yield head
 
-    def _named_whole(self, piece: cst.CSTNode) -> Slot | None:
-        """The place of which a piece of a text is all that lies there: `result` of `f"{note}\\n{result}"`."""
-        return self.facts.slots.of(piece) if isinstance(piece, (cst.Name, cst.Attribute)) else None
-
     def _comes_of(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...], places: set[Slot]) -> bool:
         """Whether a text is taken from what lies in some places, also by those who were handed that."""
         queue, seen = [(node, calls)], set[Slot]()
         for whole, here in queue if places else ():
-            slots = (self._named_whole(part) for part in _taken_from(whole))
+            slots = (self.facts.slots.of(part) for part in _taken_from(whole) if isinstance(part, _PLACES))
             for slot in {slot for slot in slots if slot is not None} - seen:
                 if slot in places:
                     return True
                 seen.add(slot)
                 made = [*self.facts.assigned(slot), *self.facts.gone_through(slot)] if slot[0] == "var" else []
                 queue += [(value, here) for value in made]
-                queue += [(value, here[:-1]) for _, value in (self._given(slot, here) if slot[0] == "var" else ())]
+                queue += [(v, here[:-1]) for _, v in (handed_by(self.facts, slot, here) if slot[0] == "var" else ())]
         return False
 
     def _is_told_around(self, page: Page, at: int) -> bool:
@@ -260,7 +247,7 @@ class Heads:
             if words.SAYS_HOW_MUCH.search(said) or any(self._tells(other, measured=False) for other in others):
                 return True
         piece = pieces[at]
-        return isinstance(piece, (cst.Name, cst.Attribute)) and self._tells(piece)
+        return isinstance(piece, _PLACES) and self._tells(piece)
 
     def _held(self, node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, bool]]:
         """What a display or constructor holds, by keys, and whether something beside it tells of what is missing."""
@@ -277,7 +264,8 @@ class Heads:
         for key, value in parts:
             if key not in _LABELS and not key.endswith(("_id", "Id")):
                 told = any(other is not value for other in telling) or bool(words.NAMES_A_PART.search(key))
-                sizes = [given for other, given in measured if other is not value and not _is_same(given, value)]
+                itself = ex.source(value)
+                sizes = [given for other, given in measured if other is not value and ex.source(given) != itself]
                 yield key, value, told or (bool(sizes) and self._is_made_of(value, sizes))
 
     def _of_member(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
@@ -295,8 +283,8 @@ class Heads:
     def _is_made_of(self, value: cst.BaseExpression, measured: list[cst.BaseExpression]) -> bool:
         """Whether a value is made of something that is measured: how many of other things there are tells nothing."""
         made = self.anatomy.trimming.made_of(value, self.module.scope_of[value].function)
-        names = {name for part in made for name in _named(part)}
-        return any(not names.isdisjoint(_named(given)) for given in measured)
+        names = {name for part in made for name in names_in(part)}
+        return any(not names.isdisjoint(names_in(given)) for given in measured)
 
     def _named(self, node: cst.Name, way: _Way) -> Iterator[Head]:
         slot = self.facts.slots.of(node)
@@ -320,12 +308,14 @@ class Heads:
         for key, value in parts:
             if key not in _LABELS:
                 yield from self._find(value, way.told(told or bool(words.NAMES_A_PART.search(key))))
-        for call, bound in self._given(slot, way.calls):
+        for call, bound in handed_by(self.facts, slot, way.calls):
             caller = self.module.scope_of[call].function
             yield from self._find(bound, way._replace(function=caller, calls=way.calls[:-1]))
         if way.callers and not way.calls and is_parameter(slot):
             self._ends.append((slot, way))
-            yield from self._handed(slot, way._replace(depth=way.depth + 1))
+            for value in self.facts.given(slot):
+                caller = self.module.scope_of[value].function
+                yield from self._find(value, way._replace(depth=way.depth + 1, function=caller))
 
     def _held_before(self, name: cst.Name, slot: Slot) -> list[cst.BaseExpression]:
         """What is assigned to a name, but for what only is when nothing comes to this place any more."""
@@ -335,17 +325,6 @@ class Heads:
         own = [value for value in values if self.module.scope_of[value].function is function]
         gone = {value for value in own if not self.anatomy.leads(function, [value], [name])}
         return [value for value in values if value not in gone]
-
-    def _handed(self, slot: Slot, way: _Way) -> Iterator[Head]:
-        """What the callers of its function hand to a parameter."""
-        for value in self.facts.given(slot):
-            yield from self._find(value, way._replace(function=self.module.scope_of[value].function))
-
-    def _given(self, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
-        """What the last call hands to a parameter."""
-        for call in calls[-1:]:
-            bindings = self.facts.slots.bindings(call, slot[1])
-            yield from ((call, value) for bound, value in bindings if bound == slot)
 
     def _put(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
         """What is joined, dumped or given: the elements of a list, a comprehension, and what is appended to a name."""
@@ -438,7 +417,7 @@ class Heads:
             if isinstance(outer, cst.If) and isinstance(outer.test, cst.Comparison):
                 left, operator, right = ex.compared(outer.test)
                 most = ex.integer(right)
-                if most is not None and most < _LABEL and ex.source(left) == ex.source(size):
+                if most is not None and most < LABEL and ex.source(left) == ex.source(size):
                     few = outer.body if isinstance(operator, (cst.LessThan, cst.LessThanEqual)) else outer.orelse
                     return few is not None and self.module.inside(node, few)
         return False
@@ -545,7 +524,7 @@ class Heads:
             if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and is_shown(self.module.parent, part):
                 if measured:
                     return True
-            if isinstance(part, (cst.Name, cst.Attribute)):
+            if isinstance(part, _PLACES):
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
                 if self._is_bound(part):
                     continue
@@ -594,68 +573,14 @@ class Heads:
         return found[0].facts.assigned(found[1]) if found is not None else here
 
     def is_told_beside(self, head: Head) -> bool:
-        """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`, a status of refusal."""
+        """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
         for display in self.module.ancestors(head.node):
             held = self._held(display) if isinstance(display, cst.Dict) else ()
             if any(told and self.module.inside(head.node, value) for _, value, told in held):
                 return True
             if isinstance(display, cst.BaseSmallStatement):
                 break
-        return self._is_refusal(head)
-
-    def matters(self, head: Head, *, result: bool = True) -> bool:
-        """Whether it is a text of some length that a program has got by itself, and cuts by itself.
-
-        It is no label and no list, no error, nothing that a tool was given, nor as long as somebody wants it. `result`:
-        that in which it stands is what a tool gives back.
-        """
-        alone = result and not (head.each or self.module.in_handler(head.node))
-        asked = {p.name.value for p in parameters(self._tool_of(head)) if p.default is None} & self._written_for(head)
-        sizes = self._values(head.size, head.calls) if head.calls else [head.size]
-        values = self._values(head.text, head.calls)
-        if self._is_under(head, _LABEL if alone or any(map(self._is_of_message, values)) else _SNIPPET):
-            return False
-        if any(not asked.isdisjoint(_named(size)) for size in sizes):
-            return False
-        if self._is_error(head):
-            return False
-        return not self._gives_lists(head)
-
-    def _is_of_message(self, value: cst.BaseExpression) -> bool:
-        """Whether it is what a message says, or a block of that: nothing that was found, of which a snippet will do."""
-        pair = ex.member(value)
-        if pair is None or pair[1] not in _TEXTS:
-            return False
-        slot = self.facts.slots.of_name(pair[0])
-        blocks = (each for listed in self.facts.gone_through(slot) for each in self._values(listed)) if slot else ()
-        return Kind.MESSAGE in self.facts.kinds(pair[0]) or any(map(self._is_of_message, blocks))
-
-    def _gives_lists(self, head: Head) -> bool:
-        """Whether it is what a function gives back that gives a list in other ways; alone, or in a tuple."""
-        returned = head.function.returned
-        whole = [e.value for v in returned if isinstance(v, cst.Tuple) for e in v.elements] + returned
-        given = [part for each in whole for value in self._values(each) for part in ex.alternatives(value)]
-        return head.node in given and any(type(part) in {cst.List, cst.ListComp} for part in given)
-
-    def is_label(self, head: Head) -> bool:
-        """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
-        return head.each and self._is_under(head, _LABEL)
-
-    def is_of_call(self, head: Head) -> bool:
-        """Whether it is what the model has written to call the tool: it has the whole of that."""
-        values = self._values(head.text, head.calls)
-        given = self._written_for(head)
-        parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
-        return any(self._is_given(part, given, head.calls) for part in parts)
-
-    def _tool_of(self, head: Head) -> Scope:
-        """Where a text is said."""
-        return self.module.scope_of[head.calls[0]].function if head.calls else head.function
-
-    def _written_for(self, head: Head) -> set[str]:
-        """Where a tool says the text, its parameters that get what the model has written."""
-        function = self._tool_of(head)
-        return {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
+        return False
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a length is somebody's choice: no place in the text that has been looked for, in all of it."""
@@ -675,69 +600,6 @@ class Heads:
             return True
         values = self.facts.assigned(slot)
         return depth < _DEEPEST and bool(values) and all(self._is_limit(value, depth + 1) for value in values)
-
-    def _is_under(self, head: Head, most: int) -> bool:
-        most = _FEW if head.lines else most
-        sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
-        return any(size is not None and size < most for size in sizes)
-
-    def _is_given(self, text: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...]) -> bool:
-        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on.
-
-        Or of what is known as the arguments of a call.
-        """
-        queue, seen = [text], set[str]()
-        for value in map(ex.inner, queue):
-            if not self.facts.kinds(value).keys().isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}):
-                return True
-            if isinstance(value, cst.Call) and (cleaned := _cleaned(value)) is not None:
-                queue += ex.alternatives(cleaned)
-            elif isinstance(value, cst.Call) and (
-                self.facts.encoder(value) or self.facts.decoder(value) or ex.dotted(value.func) in {"str", "repr"}
-            ):
-                queue += [part for arg in value.args[:1] for part in ex.alternatives(arg.value)]
-            elif (pair := ex.member(value)) is not None:
-                queue.append(pair[0])
-            elif isinstance(value, cst.Name) and value.value in given:
-                return True
-            elif isinstance(value, cst.Name) and value.value not in seen:
-                seen.add(value.value)
-                made = (each for each in self._values(value, calls) if each is not value)
-                queue += [part for each in made for part in ex.alternatives(each)]
-        return False
-
-    def _values(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...] = ()) -> list[cst.BaseExpression]:
-        """What a name stands for, through the calls by which a text comes; else the expression itself."""
-        slot = self.facts.slots.of_name(node)
-        if slot is not None and calls and slot[0] == "var" and (handed := list(self._given(slot, calls))):
-            return [value for _, bound in handed for value in self._values(bound, calls[:-1])]
-        return self.facts.values_of(node) or [node]
-
-    def _is_error(self, head: Head) -> bool:
-        places = [outer for node in (head.node, *head.calls) for outer in self.module.ancestors(node)]
-        handlers = (outer for outer in places if isinstance(outer, cst.ExceptHandler))
-        caught = {name for outer in handlers if outer.name is not None for name in ex.target_names(outer.name.name)}
-        values = self._values(head.text, head.calls)
-        return not caught.isdisjoint(name for value in values for name in _named(value))
-
-    def _is_refusal(self, head: Head) -> bool:
-        """`f"{page.status}: {page.text[:n]}"` under `if page.status >= 400`: the status says what has failed."""
-        pair = ex.member(head.text)
-        whole = ex.dotted(pair[0]) if pair is not None else None
-        beside = {ex.dotted(part) for part in walk(self.module.statement(head.node)) if isinstance(part, cst.Attribute)}
-
-        def of_success(test: cst.BaseExpression) -> bool | None:
-            """What a test of the status gives where that is the least one of success."""
-            if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
-                return None
-            left, operator, right = ex.compared(test)
-            of_it = isinstance(left, cst.Attribute) and ex.dotted(left.value) == whole and ex.dotted(left) in beside
-            status = ex.integer(right) if of_it else None
-            return ex.holds(operator, _SUCCESS, status) if status is not None and status >= _SUCCESS else None
-
-        return whole is not None and any(
-            evaluate(tested.test, of_success) is (not holds) for tested, holds in passed(self.module, head.node)
-        )
 
     def keeps_tail(self, head: Head) -> bool:
         """Whether the same function takes the end of the same text as well."""
@@ -818,14 +680,21 @@ def _head(node: cst.CSTNode) -> tuple[cst.BaseExpression, cst.BaseExpression] | 
     return node.value, part.upper
 
 
-def _cleaned(call: cst.Call) -> cst.BaseExpression | None:
+def handed_by(facts: Facts, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """What the last of some calls hands to a parameter."""
+    for call in calls[-1:]:
+        bindings = facts.slots.bindings(call, slot[1])
+        yield from ((call, value) for bound, value in bindings if bound == slot)
+
+
+def cleaned(call: cst.Call) -> cst.BaseExpression | None:
     """The text that a call tidies up: `text.strip()`, `" ".join(text.split())`, `sub(old, new, text)`."""
     name, base, given = ex.called_name(call), ex.receiver(call), ex.positional(call)
     if name in _WRAPPERS or name == "split":
         return base
     if name == "join" and len(given) == 1:
         inner = ex.inner(given[0])
-        return _cleaned(inner) if isinstance(inner, cst.Call) else None
+        return cleaned(inner) if isinstance(inner, cst.Call) else None
     return _searched(call) if name == "sub" else None
 
 
@@ -843,7 +712,7 @@ def _taken_from(text: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         within: cst.BaseExpression | None = part.value if isinstance(part, cst.Subscript) else None
         if isinstance(part, cst.Call):
             name = ex.called_name(part)
-            within = base if name in _PARTS_OF_TEXT else _searched(part) if name in _FINDERS else _cleaned(part)
+            within = base if name in _PARTS_OF_TEXT else _searched(part) if name in _FINDERS else cleaned(part)
         if within is None:
             yield part
         else:
@@ -856,16 +725,10 @@ def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
     return _unwrapped(base) if base is not None else node
 
 
-def _named(node: cst.CSTNode) -> set[str]:
+def names_in(node: cst.CSTNode) -> set[str]:
     """The names in an expression that are no functions."""
     called = {id(part.func) for part in walk(node) if isinstance(part, cst.Call)}
     return {part.value for part in walk(node) if isinstance(part, cst.Name) and id(part) not in called}
-
-
-def _is_same(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
-    """Whether two names, or members, say the same."""
-    said = ex.dotted(one)
-    return said is not None and said == ex.dotted(other)
 
 
 def _put_by(call: cst.Call) -> Iterator[cst.BaseExpression]:
@@ -895,7 +758,7 @@ def _is_encoded(
             made += [(value, (*calls, part)) for value in callee.returned]
         elif isinstance(part, cst.Call) and ex.called_name(part) in _SAME_TEXT and (base := ex.receiver(part)):
             made += [(value, calls) for value in (base, *ex.positional(part))]
-        elif slot is not None and isinstance(part, (cst.Name, cst.Attribute)):
+        elif slot is not None and isinstance(part, _PLACES):
             made += [(value, calls) for value in facts.assigned(slot)]
             if is_parameter(slot):
                 handed = facts.slots.bindings(calls[-1], slot[1]) if calls else ((slot, v) for v in facts.given(slot))
