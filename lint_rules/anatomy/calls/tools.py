@@ -6,7 +6,8 @@
 - A class has a name and a description: what it does with arguments, and none of its own methods asks for; also if it
   inherits these from one that leaves to it what is done.
 - A function is offered: `tools=[read]`.
-- One is taken from a table, and run with what was written for it: `TABLE[name](**arguments)`.
+- One is taken from a table, and run with what was written for it: `TABLE[name](**arguments)`; or is put into such
+  a table of an object: `tools.register("read", read)`, `@tools.register`.
 - One compares what it gets with the names of tools: `if name == "read": return ...`.
 - One gives what another tool gives back, or what a message answers a call with; those of other files.
 """
