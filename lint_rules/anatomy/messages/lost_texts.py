@@ -68,10 +68,13 @@ class Lost:
 
     def is_known(self, head: Head) -> bool:
         """Whether it is what the model has written to call the tool, the whole of which it has, or a refusal."""
-        values = self._values(head.text, head.calls)
         given = self._written_for(head)
-        parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
-        return self._is_refusal(head) or any(self._is_given(part, given, head.calls) for part in parts)
+        return self._is_refusal(head) or any(self._is_given(part, given, head.calls) for part in self._all_of(head))
+
+    def _all_of(self, head: Head) -> list[cst.BaseExpression]:
+        """What is cut: `asked.text`, whatever its class begins it with, too."""
+        values = [ex.inner(value) for value in self._values(head.text, head.calls)]
+        return values if head.calls else [head.text, *values]
 
     def _written_for(self, head: Head) -> set[str]:
         """Where a tool says the text, its parameters that get what the model has written."""
@@ -123,9 +126,9 @@ class Lost:
         return not caught.isdisjoint(name for value in values for name in names_in(value))
 
     def _is_refusal(self, head: Head) -> bool:
-        """`f"{page.status}: {page.text[:n]}"` under `if page.status >= 400`: the status says what has failed."""
-        pair = ex.member(head.text)
-        whole = ex.dotted(pair[0]) if pair is not None else None
+        """`f"{page.status}: {page.text()[:n]}"` under `if page.status >= 400`: the status says what has failed."""
+        bases = (ex.receiver(v) if isinstance(v, cst.Call) else (ex.member(v) or [None])[0] for v in self._all_of(head))
+        wholes = {ex.dotted(base) for base in bases if base is not None}
         beside = {ex.dotted(part) for part in walk(self.module.statement(head.node)) if isinstance(part, cst.Attribute)}
 
         def of_success(test: cst.BaseExpression) -> bool | None:
@@ -133,10 +136,10 @@ class Lost:
             if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
                 return None
             left, operator, right = ex.compared(test)
-            of_it = isinstance(left, cst.Attribute) and ex.dotted(left.value) == whole and ex.dotted(left) in beside
+            of_it = isinstance(left, cst.Attribute) and ex.dotted(left.value) in wholes and ex.dotted(left) in beside
             status = ex.integer(right) if of_it else None
             return ex.holds(operator, _SUCCESS, status) if status is not None and status >= _SUCCESS else None
 
-        return whole is not None and any(
+        return bool(wholes) and any(
             evaluate(tested.test, of_success) is (not holds) for tested, holds in passed(self.module, head.node)
         )
