@@ -434,7 +434,8 @@ class Values:
         if outer in _MAPPINGS:
             return self._holding([self.annotation(parts[-1], frame)])
         if outer in _TUPLES:
-            return frozenset({Pair(tuple(self.annotation(part, frame) for part in parts))})
+            told = tuple(self.annotation(part, frame) for part in parts)
+            return frozenset({Pair(told)}) if any(told) else UNKNOWN
         if outer in _TRANSPARENT:
             return _joined(self.annotation(part, frame) for part in parts)
         if outer in _LAST:

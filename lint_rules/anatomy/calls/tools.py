@@ -3,9 +3,11 @@
 - A declaration has the tool's name, and says what it is for or takes: a display, a constructor, a decorator. It names
   the function (`Tool(name="read", description=..., run=read)`, `Tool("read", "Reads.", {...}, read)`), stands above it,
   or gives its name, also in a table.
-- A class has a name and a description: what it does with arguments, and none of its own methods asks for.
+- A class has a name and a description: what it does with arguments, and none of its own methods asks for; also if it
+  inherits these from one that leaves to it what is done.
 - A function is offered: `tools=[read]`.
-- One is taken from a table, and run with what was written for it: `TABLE[name](**arguments)`.
+- One is taken from a table, and run with what was written for it: `TABLE[name](**arguments)`; or is put into such
+  a table of an object: `tools.register("read", read)`, `@tools.register`.
 - One compares what it gets with the names of tools: `if name == "read": return ...`.
 - One gives what another tool gives back, or what a message answers a call with; those of other files.
 """
@@ -70,14 +72,15 @@ class _Told:
 
         With the parameters that get what the model has written; None for all.
         """
-        ways = (self._by_declaration, self._by_decorator, self._by_class, self._offered, self._by_name, self._named)
-        found: dict[Frame, frozenset[str] | None] = dict.fromkeys(frame for way in ways for frame in way())
+        ways = self._by_declaration, self._by_decorator, self._by_class, self._offered, self._by_name, self._named
+        every = (*ways, self._registered)
+        found: dict[Frame, frozenset[str] | None] = dict.fromkeys(frame for way in every for frame in way())
         answers = (each for said, where in self._answers() for each in self._runs(said, where))
         queue = [*((frame, None) for frame in found), *((run.callee, run.place) for run in answers)]
         handed: dict[Frame, frozenset[str] | None] = {frame: None for frame, _ in queue}
         known = set(queue)
         for frame, place in queue:
-            if frame.module is not self._module:
+            if frame.module is not self._module or frame.is_bodiless:  # then others say what it does
                 found.setdefault(frame, handed[frame])
             passed_on = [run for value in frame.returned for run in self._runs(value, frame, place)]
             if type(frame.node) is ast.Lambda:  # what it runs is the tool
@@ -148,10 +151,12 @@ class _Told:
 
     def _by_class(self) -> Iterator[Frame]:
         for cls in self._module.classes:
-            if not {"name", "description"} <= set(self._parts(cls)):
-                continue
-            used = {node.attr for method in cls.methods.values() for node in _own_attributes(method)}
             left_open = self._left_open(cls)
+            telling = (cls, *self._values.bases(cls)) if left_open else (cls,)
+            if not {"name", "description"} <= {part for each in telling for part in self._parts(each)}:
+                continue
+            yield from self._functions([b.node for bs in cls.bound.values() for b in bs if b.how == "value"], cls)
+            used = {node.attr for method in cls.methods.values() for node in _own_attributes(method)}
             for name, method in cls.methods.items():
                 takes = _takes(method) or left_open.get(name)
                 if left_open and left_open.keys().isdisjoint((name, *(node.attr for node in _own_attributes(method)))):
@@ -171,7 +176,7 @@ class _Told:
         """
         yield from (*cls.bound, *cls.attributes)
         said = (value for method in cls.methods.values() if not method.parameters for value in method.returned)
-        for node in said:
+        for node in (value.elts[0] if type(value) is ast.List and len(value.elts) == 1 else value for value in said):
             made = _items(node) if isinstance(node, ast.Call | ast.Dict) else {}
             inner = made.get("function")
             yield from (*made, *(_items(inner) if isinstance(inner, ast.Dict) else ()))
@@ -196,6 +201,18 @@ class _Told:
             if type(node) is ast.Call and any(keyword.arg is None for keyword in node.keywords):
                 if any(map(_is_look_up, [node.func, *_bound(node.func, frame)])):
                     yield from self._functions([node.func], frame)
+
+    def _registered(self) -> Iterator[Frame]:
+        """What is handed to a method, or stands below it, that puts it into a table from which its class runs tools."""
+        for node, frame, *_ in _made(self._module, self._module.top):
+            for callee in self._values.callees(node, frame) if type(node) is ast.Call else ():
+                given = self._values.given(node, callee.parameters)
+                yield from self._functions([value for name, value in given if name in _tabled(callee)], frame)
+        for frame in self._module.frames:
+            for decorator in getattr(frame.node, "decorator_list", ()):
+                by = self._functions([decorator], frame.parent or frame)
+                if any(not _tabled(callee).isdisjoint(callee.parameters[:1]) for callee in by):
+                    yield frame
 
     def _named(self) -> Iterator[Frame]:
         """Functions that are called as a tool is, and those that choose one by its name."""
@@ -407,6 +424,39 @@ def _is_of(node: Any, frame: Frame, names: frozenset[str], depth: int) -> bool:
     if type(node) in (ast.Attribute, ast.Subscript):
         return _is_of(node.value, frame, names, depth)
     return type(node) is ast.Name
+
+
+def _tabled(method: Frame) -> frozenset[str]:
+    """The parameters that a method puts into a table from which its class runs things with arguments by keyword."""
+    cls = method.owner
+    kept = [(name, b) for name, bounds in (cls.contents if cls is not None else {}).items() for b in bounds]
+    put = {(each.id, name) for name, b in kept if b.frame is method for each in walk(b.node) if type(each) is ast.Name}
+    run = _run_from(cls) if put and cls is not None else frozenset()
+    return frozenset(parameter for parameter, name in put if name in run and parameter in method.parameters)
+
+
+def _run_from(cls: ClassFrame) -> frozenset[str]:
+    """The attributes of an object that are tables from which its methods run things with arguments by keyword."""
+    return frozenset(
+        name
+        for method in cls.methods.values()
+        for node in method.nodes
+        if type(node) is ast.Call and any(keyword.arg is None for keyword in node.keywords)
+        for name in _looked_up(node.func, method, 0)
+    )
+
+
+def _looked_up(node: Any, method: Frame, depth: int) -> Iterator[str]:
+    """`table` of `self.table[name]`, also of a part of what lies there, and by another name."""
+    if type(node) is ast.Name and depth < _DEEPEST:
+        for value in _bound(node, method):
+            yield from _looked_up(value, method, depth + 1)
+    inner = node.func if _is_look_up(node) and type(node) is ast.Call else node
+    base = getattr(inner, "value", None)
+    if _is_look_up(node) and type(base) is ast.Attribute and getattr(base.value, "id", "") == method.self_name:
+        yield base.attr
+    elif type(inner) in (ast.Attribute, ast.Subscript):
+        yield from _looked_up(base, method, depth)
 
 
 def _is_look_up(node: Any) -> bool:

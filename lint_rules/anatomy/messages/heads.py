@@ -12,6 +12,20 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.nearby_words import (
+    Page,
+    as_said,
+    begins_with,
+    filled_in,
+    is_foreign,
+    is_one_line,
+    is_shown,
+    measured_in,
+    measures,
+    names_a_part,
+    next_line,
+    pieces_of,
+)
 from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.facts import Facts
@@ -20,40 +34,26 @@ from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
-from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
 _WRAPPERS = frozenset({"str", "repr", "strip", "rstrip", "lstrip", "decode", "replace", "lower", "expandtabs"})
 _LISTS = frozenset({cst.List, cst.ListComp, cst.Tuple, cst.GeneratorExp})
 _MAKERS = (cst.Dict, cst.Call, cst.List, cst.Tuple)
+_PLACES = (cst.Name, cst.Attribute)
 _STRINGS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 _LISTERS = frozenset({"split", "splitlines", "list", "sorted", "findall", "items", "keys", "values"})
-_TEXTS = frozenset({"content", "output", "stderr", "stdout", "text"})
+TEXTS = frozenset({"content", "output", "stderr", "stdout", "text"})
 """What is called so in objects and displays is a text: of a message, a response, a page, a process."""
-_TEXT_MAKERS = words.TEXT_FUNCTIONS - {
-    "findall", "finditer", "groups", "match", "partition", "rpartition", "rsplit", "search", "split", "splitlines",
-} | {
-    "read_text", "read", "decode", "dumps", "get_text", "getvalue", "repr", "format", "lower", "model_dump_json",
-}  # fmt: skip
 _MARKS = frozenset({"hexdigest", "uuid1", "uuid4", "uuid5", "token_hex", "token_urlsafe"})
 """Functions that give a mark of something: its beginning stands for as much as the whole of it."""
 _PARTS_OF_TEXT = frozenset({"splitlines", "partition", "rpartition", "group", "groups"})
 _FINDERS = frozenset({"search", "match", "fullmatch", "findall", "finditer"})
 _DECODERS_ERRORS = frozenset({"JSONDecodeError", "UnicodeDecodeError"})
-_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
-_FENCES = re.compile(r"</?\w[^>]*>|```\w*")
-_LABEL = 100
+LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
-_SNIPPET = 201
-"""Characters: what is cut to less is a snippet, where it is no whole result of a tool."""
-_SUCCESS = 200
-"""The first status of HTTP that says so (RFC 9110); a process that has failed never gives as much."""
-_FEW = 20
-"""Lines: fewer of them are a choice."""
 _PRECISION = re.compile(r"\.\d+$")
 _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"})
 """Functions that give a length where they are handed, or look up, one."""
@@ -62,8 +62,6 @@ _DEEPEST = 12
 _MOST_STEPS = 3_000
 """Values that are looked at for one question: where texts are put together in more ways, what they are is unknown."""
 _NO_SLOTS: frozenset[Slot] = frozenset()
-_Piece = str | cst.CSTNode
-"""Of what a text is put together: what is said there, or what stands for something."""
 
 
 @record
@@ -71,7 +69,6 @@ class Head:
     """`node` is `text[:size]`, or cuts in another way; `marked`: words beside it tell that, or how much, is missing.
 
     `noted`: there are any, whatever they say, which stand there only where something is missing.
-    `is_text`: it is joined, stripped or decoded on its way.
 
     `calls` are those by which the text comes from the function in which it is cut, the outermost first; `each`: it is
     one of several that are put together; `lines`: what is counted are the lines of a text.
@@ -85,14 +82,14 @@ class Head:
     calls: tuple[cst.Call, ...] = ()
     each: bool = False
     noted: bool = False
-    is_text: bool = False
     lines: bool = False
 
 
 class _Way(NamedTuple):
     """How a text has come to a place in a function; `seen` are the names on the way. `most`: so much of it is left.
 
-    `callers`: it is followed to what is handed to the function. `part`: of what a call gives it is this one.
+    `callers`: it is followed to what is handed to the function. `part`: of what a call gives it is this one. `counted`:
+    a number beside it tells how much there is of it; of its elements that tells nothing.
     """
 
     function: Scope
@@ -106,41 +103,19 @@ class _Way(NamedTuple):
     callers: bool = False
     part: int | None = None
     is_text: bool = False
+    counted: bool = False
+
+    @property
+    def is_told(self) -> bool:
+        return self.marked or self.counted
 
     def head(self, node: cst.CSTNode, text: cst.BaseExpression, size: cst.BaseExpression) -> Head:
         """What cuts a text to its head at this place."""
-        known = self.marked, self.calls, self.each, self.noted, self.is_text
+        known = self.is_told, self.calls, self.each, self.noted
         return Head(node, text, size, self.function, *known)
 
     def told(self, told: bool) -> _Way:
         return self._replace(marked=self.marked or told)
-
-
-class _Page(NamedTuple):
-    """A text that is put together: what stands in each of its paragraphs, and in which of them each piece ends."""
-
-    paragraphs: list[list[_Piece]]
-    ends: list[int]
-
-    @classmethod
-    def of(cls, pieces: list[_Piece]) -> _Page:
-        page = cls([[]], [])
-        for piece in pieces:
-            first, *others = _EMPTY_LINE.split(piece) if isinstance(piece, str) else [piece]
-            page.paragraphs[-1].append(first)
-            page.paragraphs.extend([other] for other in others)
-            page.ends.append(len(page.paragraphs) - 1)
-        return page
-
-    def around(self, at: int) -> tuple[str, list[cst.CSTNode]]:
-        """What is said in the paragraph of a piece, in those beside it, and in the first one, which says what is asked.
-
-        The words, and what else stands there.
-        """
-        here = self.ends[at]
-        near = [*self.paragraphs[max(here - 1, 0) : here + 2], *self.paragraphs[: int(here > 1)]]
-        parts = [part for paragraph in near for part in paragraph]
-        return "\n".join(part for part in parts if isinstance(part, str)), [p for p in parts if not isinstance(p, str)]
 
 
 _SAME_TEXT = frozenset({"decode", "encode", "strip", "lstrip", "rstrip", "replace"})
@@ -174,22 +149,21 @@ class Heads:
 
     def parameters(self, node: cst.BaseExpression, function: Scope) -> set[Slot]:
         """The parameters that an expression is made of, without a word beside them that something is missing."""
-        self._ends.clear()
-        self._steps = 0
-        for _ in self._find(node, _Way(function, callers=True)):
-            pass
-        return {slot for slot, way in self._ends if not way.marked and not isinstance(slot, cst.Call)}
+        return {end for end, _ in self._untold(node, function) if not isinstance(end, cst.Call)}
 
     def calls(self, node: cst.BaseExpression, function: Scope) -> set[tuple[cst.Call, int | None]]:
         """The calls, of methods and of functions of other files, whose results an expression is made of, as above.
 
         Each with the place of the tuple that it gives, where it is one thing of that.
         """
+        return {(end, way.part) for end, way in self._untold(node, function) if isinstance(end, cst.Call)}
+
+    def _untold(self, node: cst.BaseExpression, function: Scope) -> list[tuple[Slot | cst.Call, _Way]]:
         self._ends.clear()
         self._steps = 0
         for _ in self._find(node, _Way(function, callers=True)):
             pass
-        return {(call, way.part) for call, way in self._ends if not way.marked and isinstance(call, cst.Call)}
+        return [(end, way) for end, way in self._ends if not way.is_told]
 
     def _find(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
         self._steps += 1
@@ -208,7 +182,7 @@ class Heads:
                         most = left if left is not None else most
                     yield from self._find(cut, further._replace(most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
-                yield from self._joined(part, list(_pieces(part)), further)
+                yield from self._joined(part, list(pieces_of(part)), further)
             elif ex.member(part) is not None:
                 yield from self._of_member(part, further)
             elif isinstance(part, cst.Call):
@@ -226,58 +200,54 @@ class Heads:
 
     def _joined(self, whole: cst.BaseExpression, pieces: list[cst.CSTNode], way: _Way) -> Iterator[Head]:
         """What is put together to one text: what words around it, or a number in the text, tell is told of a piece."""
-        sizes = [given for given in _measured(whole) if _in_text(self.module.parent, given)]
-        page = _Page.of([*map(_as_said, pieces)])
+        sizes = [given for given in measured_in(whole) if is_shown(self.module.parent, given)]
+        page = Page.of([*map(as_said, pieces)])
         for at, piece in enumerate(pieces):
             if not isinstance(piece, cst.BaseExpression) or isinstance(piece, cst.SimpleString):
                 continue
             behind = pieces[at + 1] if at + 1 < len(pieces) else None
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
             told = self._is_told_around(page, at) or self._tells_beside(pieces, at)
-            known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
-            whole_ones = {
-                slot for other in pieces if other is not piece and (slot := self._named_whole(other)) is not None
-            }
-            inner = way.told(known)._replace(noted=noted)
+            known = told or is_foreign(next_line(pieces[at + 1 :], 0)[0])
+            named = (each for each in pieces if each is not piece and isinstance(each, _PLACES))
+            whole_ones = {slot for each in named if (slot := self.facts.slots.of(each)) is not None}
+            counted = way.counted or self._is_made_of(piece, sizes)
+            inner = way.told(known)._replace(noted=noted, counted=counted)
             cut = _head(self.module.parent[piece])
             for head in (*([inner.head(self.module.parent[piece], *cut)] if cut else ()), *self._find(piece, inner)):
                 if not self._comes_of(head.text, head.calls, whole_ones):
                     yield head
 
-    def _named_whole(self, piece: cst.CSTNode) -> Slot | None:
-        """The place of which a piece of a text is all that lies there: `result` of `f"{note}\\n{result}"`."""
-        return self.facts.slots.of(piece) if isinstance(piece, (cst.Name, cst.Attribute)) else None
-
     def _comes_of(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...], places: set[Slot]) -> bool:
         """Whether a text is taken from what lies in some places, also by those who were handed that."""
         queue, seen = [(node, calls)], set[Slot]()
         for whole, here in queue if places else ():
-            slots = (self._named_whole(part) for part in _taken_from(whole))
+            slots = (self.facts.slots.of(part) for part in _taken_from(whole) if isinstance(part, _PLACES))
             for slot in {slot for slot in slots if slot is not None} - seen:
                 if slot in places:
                     return True
                 seen.add(slot)
                 made = [*self.facts.assigned(slot), *self.facts.gone_through(slot)] if slot[0] == "var" else []
                 queue += [(value, here) for value in made]
-                queue += [(value, here[:-1]) for _, value in (self._given(slot, here) if slot[0] == "var" else ())]
+                queue += [(v, here[:-1]) for _, v in (handed_by(self.facts, slot, here) if slot[0] == "var" else ())]
         return False
 
-    def _is_told_around(self, page: _Page, at: int) -> bool:
+    def _is_told_around(self, page: Page, at: int) -> bool:
         """Whether what stands around a piece says that it is a part, or that something is missing."""
         said, others = page.around(at)
         told = words.NAMES_A_PART.search(said) or words.SAYS_IT_IS_CUT.search(said)
         return told is not None or any(
-            _names_a_part(other) or self._tells(other, measured=False, beside=False) for other in others
+            names_a_part(other) or self._tells(other, measured=False, beside=False) for other in others
         )
 
     def _tells_beside(self, pieces: list[cst.CSTNode], at: int) -> bool:
         """Whether a piece of a text, or the lines next to it, say that something is missing."""
         for side, nearest in ((pieces[:at][::-1], -1), (pieces[at + 1 :], 0)):
-            said, others = _line(side, nearest)
+            said, others = next_line(side, nearest)
             if words.SAYS_HOW_MUCH.search(said) or any(self._tells(other, measured=False) for other in others):
                 return True
         piece = pieces[at]
-        return isinstance(piece, (cst.Name, cst.Attribute)) and self._tells(piece)
+        return isinstance(piece, _PLACES) and self._tells(piece)
 
     def _held(self, node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, bool]]:
         """What a display or constructor holds, by keys, and whether something beside it tells of what is missing."""
@@ -288,13 +258,14 @@ class Heads:
             parts = [(arg.keyword.value if arg.keyword else "", arg.value) for arg in node.args if not arg.star]
         elif isinstance(node, (cst.List, cst.Tuple)):
             parts = [("", element.value) for element in node.elements]
-        telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key) and not any(_measured(value))]
-        telling += [value for _, value in parts if isinstance(value, _STRINGS) and _names_a_part(value)]
-        measured = [(v, given) for _, v in parts for given in _measured(v) if not self._is_list(given)]
+        telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key) and not any(measured_in(value))]
+        telling += [value for _, value in parts if isinstance(value, _STRINGS) and names_a_part(value)]
+        measured = [(v, given) for _, v in parts for given in measured_in(v) if not self._is_list(given)]
         for key, value in parts:
             if key not in _LABELS and not key.endswith(("_id", "Id")):
                 told = any(other is not value for other in telling) or bool(words.NAMES_A_PART.search(key))
-                sizes = [given for other, given in measured if other is not value and not _is_same(given, value)]
+                itself = ex.source(value)
+                sizes = [given for other, given in measured if other is not value and ex.source(given) != itself]
                 yield key, value, told or (bool(sizes) and self._is_made_of(value, sizes))
 
     def _of_member(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
@@ -312,8 +283,8 @@ class Heads:
     def _is_made_of(self, value: cst.BaseExpression, measured: list[cst.BaseExpression]) -> bool:
         """Whether a value is made of something that is measured: how many of other things there are tells nothing."""
         made = self.anatomy.trimming.made_of(value, self.module.scope_of[value].function)
-        names = {name for part in made for name in _named(part)}
-        return any(not names.isdisjoint(_named(given)) for given in measured)
+        names = {name for part in made for name in names_in(part)}
+        return any(not names.isdisjoint(names_in(given)) for given in measured)
 
     def _named(self, node: cst.Name, way: _Way) -> Iterator[Head]:
         slot = self.facts.slots.of(node)
@@ -323,7 +294,7 @@ class Heads:
         added = [
             node.value for node in way.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == slot
         ]
-        told = any(self._tells(part) or _is_foreign(part) for part in added)
+        told = any(self._tells(part) or is_foreign(begins_with(part)) for part in added)
         for value in [*self._held_before(node, slot), *added]:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
             yield from self._find(value, way.told(told)._replace(noted=noted))
@@ -337,12 +308,14 @@ class Heads:
         for key, value in parts:
             if key not in _LABELS:
                 yield from self._find(value, way.told(told or bool(words.NAMES_A_PART.search(key))))
-        for call, bound in self._given(slot, way.calls):
+        for call, bound in handed_by(self.facts, slot, way.calls):
             caller = self.module.scope_of[call].function
             yield from self._find(bound, way._replace(function=caller, calls=way.calls[:-1]))
         if way.callers and not way.calls and is_parameter(slot):
             self._ends.append((slot, way))
-            yield from self._handed(slot, way._replace(depth=way.depth + 1))
+            for value in self.facts.given(slot):
+                caller = self.module.scope_of[value].function
+                yield from self._find(value, way._replace(depth=way.depth + 1, function=caller))
 
     def _held_before(self, name: cst.Name, slot: Slot) -> list[cst.BaseExpression]:
         """What is assigned to a name, but for what only is when nothing comes to this place any more."""
@@ -353,28 +326,18 @@ class Heads:
         gone = {value for value in own if not self.anatomy.leads(function, [value], [name])}
         return [value for value in values if value not in gone]
 
-    def _handed(self, slot: Slot, way: _Way) -> Iterator[Head]:
-        """What the callers of its function hand to a parameter."""
-        for value in self.facts.given(slot):
-            yield from self._find(value, way._replace(function=self.module.scope_of[value].function))
-
-    def _given(self, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
-        """What the last call hands to a parameter."""
-        for call in calls[-1:]:
-            bindings = self.facts.slots.bindings(call, slot[1])
-            yield from ((call, value) for bound, value in bindings if bound == slot)
-
     def _put(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
         """What is joined, dumped or given: the elements of a list, a comprehension, and what is appended to a name."""
         way = way._replace(each=True)
         for part in ex.alternatives(node):
             slot = self.facts.slots.of(part)
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
-                yield from self._find(part.elt, way)
+                yield from self._find(part.elt, way._replace(counted=False))
             elif (
                 (cut := _head(part)) is not None and way.is_text and self._are_lines(cut[0]) and self._is_limit(cut[1])
             ):
                 yield replace(way.head(part, *cut), lines=True, each=False)
+                yield from self._put(cut[0], way)
             elif isinstance(part, cst.Subscript) and ex.slice_of(part) is not None:
                 yield from self._put(part.value, way)
             elif isinstance(part, (cst.List, cst.Tuple)):
@@ -395,7 +358,7 @@ class Heads:
             told = any(other is not value for other in telling)
             function = self.module.scope_of[value].function
             calls = way.calls if function is way.function else ()
-            yield from self._find(value, way.told(told)._replace(function=function, calls=calls))
+            yield from self._find(value, way.told(told)._replace(function=function, calls=calls, counted=False))
         for site, place in _handed_on(self.anatomy, way.function).get(slot, ()) if way.depth <= _DEEPEST else ():
             if place != slot and site.node not in way.calls:
                 there = way._replace(function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
@@ -411,7 +374,7 @@ class Heads:
             unknown = not values and ex.last_name(base).isupper()  # of a file that is not here
             for place, arg in enumerate(node.args):
                 field = arg.keyword.value if arg.keyword is not None else str(place)
-                told = any(self._is_told_around(*_filled_in(each, field, arg.value)) for each in [base, *values])
+                told = any(self._is_told_around(*filled_in(each, field, arg.value)) for each in [base, *values])
                 yield from self._find(arg.value, way.told(unknown or told))
         elif name in _WRAPPERS or self.facts.encoder(node) is not None:
             tokens = name == "decode" and bool(given) and ex.text(given[0]) is None  # `encoding.decode(tokens)`
@@ -423,7 +386,7 @@ class Heads:
             for _, value, told in self._held(node):
                 yield from self._find(value, way.told(told)._replace(is_text=False))
         elif (part := self._read_part(node)) is not None:
-            yield replace(way.head(node, *part), is_text=True)
+            yield way.head(node, *part)
         else:
             yield from self._given_by(node, way)
             if self.facts.slots.callee(node) is None:
@@ -454,7 +417,7 @@ class Heads:
             if isinstance(outer, cst.If) and isinstance(outer.test, cst.Comparison):
                 left, operator, right = ex.compared(outer.test)
                 most = ex.integer(right)
-                if most is not None and most < _LABEL and ex.source(left) == ex.source(size):
+                if most is not None and most < LABEL and ex.source(left) == ex.source(size):
                     few = outer.body if isinstance(operator, (cst.LessThan, cst.LessThanEqual)) else outer.orelse
                     return few is not None and self.module.inside(node, few)
         return False
@@ -493,14 +456,13 @@ class Heads:
         return self._is_opened(part) or self._is_gathered(slot) or any(map(self._are_lines, made))
 
     def _is_gathered(self, slot: Slot) -> bool:
-        """Whether a list begins empty, and gets text by text in a loop, in no order but the one they come in."""
+        """Whether a list begins empty, and gets one text after the other, in no order but the one they come in."""
         begun, put = self.facts.assigned(slot), self.facts.grown(slot)
         if not all(isinstance(value, cst.List) and not value.elements for value in begun):
             return False
         uses = (self.module.parent[self.module.parent[name]] for name in self.facts.names.get(slot, ()))
         ranked = any(isinstance(use, cst.Call) and ex.called_name(use) in {"sort", "sorted"} for use in uses)
-        texts = [value for call in put for value in _put_by(call)]
-        return bool(begun and texts) and not ranked and all(map(self._makes_text, texts))
+        return bool(begun and put) and not ranked
 
     def _is_list(self, node: cst.BaseExpression) -> bool:
         """Whether what is cut is a list: of messages, lines, results."""
@@ -511,9 +473,13 @@ class Heads:
         if Kind.HISTORY in kinds or Kind.CALLS in kinds or type(ex.inner(node)) in _LISTS:
             return True
         if isinstance(node, cst.Call):
-            return ex.called_name(node) in _LISTERS
+            otherwise = ex.positional(node)[1:] if ex.called_name(node) == "get" else []
+            return ex.called_name(node) in _LISTERS or any(type(each) in _LISTS for each in otherwise)
         if slot is None:
             return False
+        told = self.anatomy.elements.annotation(slot) if is_parameter(slot) else None
+        if told is not None and _is_list_type(told):
+            return True
         made = [part for value in self.facts.assigned(slot) for part in ex.alternatives(value)]
         return any(type(ex.inner(part)) in _LISTS for part in made) or self._is_tested(node, slot, {"list", "tuple"})
 
@@ -555,10 +521,10 @@ class Heads:
             if isinstance(part, (cst.FormattedStringText, cst.SimpleString)):
                 if telling.search(part.value):
                     return True
-            if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and _in_text(self.module.parent, part):
+            if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and is_shown(self.module.parent, part):
                 if measured:
                     return True
-            if isinstance(part, (cst.Name, cst.Attribute)):
+            if isinstance(part, _PLACES):
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
                 if self._is_bound(part):
                     continue
@@ -586,17 +552,17 @@ class Heads:
     def _is_added_where_cut(self, whole: cst.BaseExpression, piece: cst.CSTNode, behind: cst.CSTNode | None) -> bool:
         """Whether a text is longer than what is left of it, and words come behind only then: whatever these say."""
         head = _head(piece) if isinstance(piece, cst.BaseExpression) else None
-        if head is None or not any(letter.isalpha() for letter in _said(behind)):
+        if head is None or not any(letter.isalpha() for letter in begins_with(behind)):
             return False
         tests = (o.test for o in self.module.ancestors(whole) if isinstance(o, (cst.If, cst.IfExp)))
-        return any(_measures(test, ex.source(head[0])) for test in tests)
+        return any(measures(test, ex.source(head[0])) for test in tests)
 
     @once(circular=False)
     def _stands_for_a_note(self, node: cst.Name | cst.Attribute) -> bool:
         """A name of a line that says so, maybe in some cases only; or a constant of a file that is not here."""
         values = self._texts_of(node)
         parts = [part for value in values for part in ex.alternatives(value)]
-        if any(isinstance(part, _STRINGS) and _is_one_line(part) and self._tells(part) for part in parts):
+        if any(isinstance(part, _STRINGS) and is_one_line(part) and self._tells(part) for part in parts):
             return True
         return not values and ex.last_name(node).isupper()
 
@@ -607,90 +573,14 @@ class Heads:
         return found[0].facts.assigned(found[1]) if found is not None else here
 
     def is_told_beside(self, head: Head) -> bool:
-        """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`, a status of refusal."""
+        """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
         for display in self.module.ancestors(head.node):
             held = self._held(display) if isinstance(display, cst.Dict) else ()
             if any(told and self.module.inside(head.node, value) for _, value, told in held):
                 return True
             if isinstance(display, cst.BaseSmallStatement):
                 break
-        return self._is_refusal(head)
-
-    def matters(self, head: Head, content: cst.BaseExpression, *, result: bool = True) -> bool:
-        """Whether it is a text of some length that a program has got by itself, and cuts by itself.
-
-        It is no label and no list, no error, nothing that a tool was given, nor as long as somebody wants it. `content`
-        is what the message says in which it is; `result`: that is what a tool gives back.
-        """
-        alone = result and not (head.each or self.module.in_handler(head.node))
-        given = self._written_for(head)
-        sizes = self._values(head.size, head.calls) if head.calls else [head.size]
-        values = self._values(head.text, head.calls)
-        if self._is_under(head, _LABEL if alone else _SNIPPET):
-            return False
-        if any(not given.isdisjoint(_named(size)) for size in sizes):
-            return False
-        if self._is_error(head):
-            return False
-        if head.is_text or self._is_said(head) or self._is_put_in(head) or self._is_text_given_back(head):
-            return True
-        if head.node is content and isinstance(self.module.parent[head.node], cst.Arg):
-            return True
-        return any(map(self._makes_text, values))
-
-    def _is_text_given_back(self, head: Head) -> bool:
-        """Whether it is what a function gives back that gives texts: it says so, or another of its ways does.
-
-        Alone, or in one place of a tuple.
-        """
-        node, returned = head.function.node, head.function.returned
-        told = node.returns.annotation if isinstance(node, cst.FunctionDef) and node.returns else None
-        place = next((at for value in returned if (at := self._place_in(value, head)) is not None), None)
-        if place is not None:
-            returned = [*parts_given(head.function, place)]
-            parts = told.slice if isinstance(told, cst.Subscript) else ()
-            part = parts[place].slice if place < len(parts) else None
-            told = part.value if isinstance(part, cst.Index) else None
-        given = [self._values(value) for value in returned]
-        is_given = any(part is head.node for values in given for value in values for part in ex.alternatives(value))
-        is_text = told is not None and ex.dotted(told) == "str"
-        return is_given and (is_text or any(isinstance(v, _STRINGS) for values in given for v in values))
-
-    def _place_in(self, value: cst.BaseExpression, head: Head) -> int | None:
-        """The place of a tuple in which a head stands, if it is one of those."""
-        parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else []
-        return next((at for at, part in enumerate(parts) if self.module.inside(head.node, part)), None)
-
-    def _is_put_in(self, head: Head) -> bool:
-        """`f"{text[:n]}..."`, `"The page: " + text[:n]`, `PAGE.format(page=text[:n])`."""
-        outer = self.module.parent[head.node]
-        if isinstance(outer, cst.Arg):
-            call = self.module.parent[outer]
-            return isinstance(call, cst.Call) and ex.called_name(call) == "format"
-        return isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation))
-
-    def _is_said(self, head: Head) -> bool:
-        """`{"content": text[:n]}`, `Result(output=text[:n])`: what stands there is a text."""
-        outer = self.module.parent[head.node]
-        if isinstance(outer, cst.Arg) and outer.keyword is not None:
-            return outer.keyword.value in _TEXTS
-        return isinstance(outer, cst.DictElement) and ex.text(outer.key) in _TEXTS
-
-    def is_label(self, head: Head) -> bool:
-        """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
-        return head.each and self._is_under(head, _LABEL)
-
-    def is_of_call(self, head: Head) -> bool:
-        """Whether it is what the model has written to call the tool: it has the whole of that."""
-        values = self._values(head.text, head.calls)
-        given = self._written_for(head)
-        parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
-        return any(self._is_given(part, given, head.calls) for part in parts)
-
-    def _written_for(self, head: Head) -> set[str]:
-        """Where a tool says the text, its parameters that get what the model has written."""
-        function = self.module.scope_of[head.calls[0]].function if head.calls else head.function
-        return {*self.anatomy.written_for(function)} if function in self.anatomy.tools else set()
+        return False
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a length is somebody's choice: no place in the text that has been looked for, in all of it."""
@@ -710,95 +600,6 @@ class Heads:
             return True
         values = self.facts.assigned(slot)
         return depth < _DEEPEST and bool(values) and all(self._is_limit(value, depth + 1) for value in values)
-
-    def _is_under(self, head: Head, most: int) -> bool:
-        most = _FEW if head.lines else most
-        sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
-        return any(size is not None and size < most for size in sizes)
-
-    def _is_given(self, text: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...]) -> bool:
-        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on.
-
-        Or of what is known as the arguments of a call.
-        """
-        queue, seen = [text], set[str]()
-        for value in map(ex.inner, queue):
-            if not self.facts.kinds(value).keys().isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}):
-                return True
-            if isinstance(value, cst.Call) and (cleaned := _cleaned(value)) is not None:
-                queue += ex.alternatives(cleaned)
-            elif isinstance(value, cst.Call) and (
-                self.facts.encoder(value) or self.facts.decoder(value) or ex.dotted(value.func) in {"str", "repr"}
-            ):
-                queue += [part for arg in value.args[:1] for part in ex.alternatives(arg.value)]
-            elif (pair := ex.member(value)) is not None:
-                queue.append(pair[0])
-            elif isinstance(value, cst.Name) and value.value in given:
-                return True
-            elif isinstance(value, cst.Name) and value.value not in seen:
-                seen.add(value.value)
-                made = (each for each in self._values(value, calls) if each is not value)
-                queue += [part for each in made for part in ex.alternatives(each)]
-        return False
-
-    def _values(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...] = ()) -> list[cst.BaseExpression]:
-        """What a name stands for, through the calls by which a text comes; else the expression itself."""
-        slot = self.facts.slots.of_name(node)
-        if slot is not None and calls and slot[0] == "var" and (handed := list(self._given(slot, calls))):
-            return [value for _, bound in handed for value in self._values(bound, calls[:-1])]
-        return self.facts.values_of(node) or [node]
-
-    def _is_error(self, head: Head) -> bool:
-        places = [outer for node in (head.node, *head.calls) for outer in self.module.ancestors(node)]
-        handlers = (outer for outer in places if isinstance(outer, cst.ExceptHandler))
-        caught = {name for outer in handlers if outer.name is not None for name in ex.target_names(outer.name.name)}
-        values = self._values(head.text, head.calls)
-        return not caught.isdisjoint(name for value in values for name in _named(value))
-
-    def _is_refusal(self, head: Head) -> bool:
-        """`f"{page.status}: {page.text[:n]}"` under `if page.status >= 400`: the status says what has failed."""
-        pair = ex.member(head.text)
-        whole = ex.dotted(pair[0]) if pair is not None else None
-        beside = {ex.dotted(part) for part in walk(self.module.statement(head.node)) if isinstance(part, cst.Attribute)}
-
-        def of_success(test: cst.BaseExpression) -> bool | None:
-            """What a test of the status gives where that is the least one of success."""
-            if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
-                return None
-            left, operator, right = ex.compared(test)
-            of_it = isinstance(left, cst.Attribute) and ex.dotted(left.value) == whole and ex.dotted(left) in beside
-            status = ex.integer(right) if of_it else None
-            return ex.holds(operator, _SUCCESS, status) if status is not None and status >= _SUCCESS else None
-
-        return whole is not None and any(
-            evaluate(tested.test, of_success) is (not holds) for tested, holds in passed(self.module, head.node)
-        )
-
-    def _makes_text(self, value: cst.BaseExpression) -> bool:
-        value = ex.inner(value)
-        if isinstance(value, (cst.BooleanOperation, cst.IfExp)):
-            return any(map(self._makes_text, ex.alternatives(value)))
-        if isinstance(value, cst.BinaryOperation):
-            return self._makes_text(value.left) or self._makes_text(value.right)
-        if (pair := ex.member(value)) is not None and pair[1] in _TEXTS:
-            return True
-        if isinstance(value, cst.Call):
-            callee = self.facts.slots.callee(value)
-            told = callee.node.returns if callee is not None and isinstance(callee.node, cst.FunctionDef) else None
-            if ex.called_name(value) in _TEXT_MAKERS or (told is not None and ex.dotted(told.annotation) == "str"):
-                return True
-            otherwise = ex.positional(value)[1:] if ex.called_name(value) == "get" else []
-            return any(isinstance(each, _STRINGS) for each in otherwise)
-        if isinstance(value, cst.Subscript) and ex.slice_of(value) is not None:
-            return self._makes_text(value.value)
-        if isinstance(value, cst.Name):
-            slot = self.facts.slots.of(value)
-            annotated = self.anatomy.elements.annotation(slot) if slot is not None and is_parameter(slot) else None
-            if annotated is not None and ex.dotted(annotated) == "str":
-                return True
-            given = self.anatomy.aliases.given_back(slot) if slot is not None else []
-            return any(self._makes_text(part) for each, _ in given for part in self._values(each))
-        return isinstance(value, _STRINGS)
 
     def keeps_tail(self, head: Head) -> bool:
         """Whether the same function takes the end of the same text as well."""
@@ -879,14 +680,21 @@ def _head(node: cst.CSTNode) -> tuple[cst.BaseExpression, cst.BaseExpression] | 
     return node.value, part.upper
 
 
-def _cleaned(call: cst.Call) -> cst.BaseExpression | None:
+def handed_by(facts: Facts, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """What the last of some calls hands to a parameter."""
+    for call in calls[-1:]:
+        bindings = facts.slots.bindings(call, slot[1])
+        yield from ((call, value) for bound, value in bindings if bound == slot)
+
+
+def cleaned(call: cst.Call) -> cst.BaseExpression | None:
     """The text that a call tidies up: `text.strip()`, `" ".join(text.split())`, `sub(old, new, text)`."""
     name, base, given = ex.called_name(call), ex.receiver(call), ex.positional(call)
     if name in _WRAPPERS or name == "split":
         return base
     if name == "join" and len(given) == 1:
         inner = ex.inner(given[0])
-        return _cleaned(inner) if isinstance(inner, cst.Call) else None
+        return cleaned(inner) if isinstance(inner, cst.Call) else None
     return _searched(call) if name == "sub" else None
 
 
@@ -904,7 +712,7 @@ def _taken_from(text: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         within: cst.BaseExpression | None = part.value if isinstance(part, cst.Subscript) else None
         if isinstance(part, cst.Call):
             name = ex.called_name(part)
-            within = base if name in _PARTS_OF_TEXT else _searched(part) if name in _FINDERS else _cleaned(part)
+            within = base if name in _PARTS_OF_TEXT else _searched(part) if name in _FINDERS else cleaned(part)
         if within is None:
             yield part
         else:
@@ -917,91 +725,10 @@ def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
     return _unwrapped(base) if base is not None else node
 
 
-def _pieces(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What a text is put together from, in order; a text that is not put together itself."""
-    if isinstance(node, cst.ConcatenatedString) or (
-        isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add)
-    ):
-        yield from (*_pieces(node.left), *_pieces(node.right))
-    elif isinstance(node, cst.FormattedString):
-        for part in node.parts:
-            yield from _pieces(part.expression if isinstance(part, cst.FormattedStringExpression) else part)
-    else:
-        yield node
-
-
-def _literal(node: cst.CSTNode) -> str | None:
-    """What a piece of a text says, if it is a literal."""
-    if isinstance(node, cst.SimpleString):
-        return ex.text(node) or ""
-    return node.value.replace("\\n", "\n") if isinstance(node, cst.FormattedStringText) else None
-
-
-def _as_said(piece: cst.CSTNode) -> _Piece:
-    said = _literal(piece)
-    return piece if said is None else said
-
-
-def _filled_in(template: cst.BaseExpression, field: str, given: cst.BaseExpression) -> tuple[_Page, int]:
-    """What a template is put together from, with what is given for one of its fields, and where that stands."""
-    said = ex.text(template)
-    before, found, behind = said.partition(f"{{{field}}}") if said is not None else ("", "", "")
-    return (_Page.of([before, given, behind]), 1) if found else (_Page.of([*map(_as_said, _pieces(template))]), 0)
-
-
-def _is_one_line(text: cst.BaseExpression) -> bool:
-    """Whether a text is a note, and no page on which there are words of all kinds."""
-    return "\n" not in "".join(_literal(piece) or "" for piece in _pieces(text)).strip()
-
-
-def _line(pieces: list[cst.CSTNode], nearest: int) -> tuple[str, list[cst.CSTNode]]:
-    """The words of the line that lies next, and what else stands in it; `nearest`: at which end of a piece that is.
-
-    Fences, tags and empty lines are passed over.
-    """
-    line, others, apart = "", list[cst.CSTNode](), False
-    for piece in pieces:
-        said = _literal(piece)
-        if said is None:
-            others.append(piece)
-            continue
-        parts = _FENCES.sub("", said).split("\n")
-        for at, part in enumerate(parts if nearest == 0 else parts[::-1]):
-            if at and (others or any(map(str.isalpha, line))):
-                return line, others
-            apart = apart or (nearest == 0 and 0 < at < len(parts) - 1 and not part.strip())
-            if apart and part[:1].isalnum():
-                return "", []  # behind an empty line something else begins, but for `[...]`
-            line = f"{line} {part}" if nearest == 0 else f"{part} {line}"
-    return line, others
-
-
-def _named(node: cst.CSTNode) -> set[str]:
+def names_in(node: cst.CSTNode) -> set[str]:
     """The names in an expression that are no functions."""
     called = {id(part.func) for part in walk(node) if isinstance(part, cst.Call)}
     return {part.value for part in walk(node) if isinstance(part, cst.Name) and id(part) not in called}
-
-
-def _is_foreign(node: cst.CSTNode | None) -> bool:
-    """Whether a piece of a text says something in a script that is not ours: there it is taken for a note."""
-    return any(letter.isalpha() and not letter.isascii() for letter in _said(node))
-
-
-def _said(node: cst.CSTNode | None) -> str:
-    """The words with which a piece of a text begins; empty for what is no literal."""
-    if isinstance(node, (cst.BinaryOperation, cst.ConcatenatedString)):
-        return _said(node.left)
-    if isinstance(node, cst.FormattedString):
-        return _said(node.parts[0]) if node.parts else ""
-    if isinstance(node, cst.SimpleString):
-        return ex.text(node) or ""
-    return re.sub(r"\\.", "", node.value) if isinstance(node, cst.FormattedStringText) else ""
-
-
-def _is_same(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
-    """Whether two names, or members, say the same."""
-    said = ex.dotted(one)
-    return said is not None and said == ex.dotted(other)
 
 
 def _put_by(call: cst.Call) -> Iterator[cst.BaseExpression]:
@@ -1011,33 +738,6 @@ def _put_by(call: cst.Call) -> Iterator[cst.BaseExpression]:
         yield given
     elif isinstance(given, (cst.List, cst.Tuple)) and ex.called_name(call) == "extend":
         yield from (element.value for element in given.elements)
-
-
-def _names_a_part(text: cst.CSTNode) -> bool:
-    """Whether the words of a text say that what stands in it, or beside it, is a part."""
-    said = (part for part in walk(text) if isinstance(part, (cst.FormattedStringText, cst.SimpleString)))
-    return any(words.NAMES_A_PART.search(part.value) for part in said)
-
-
-def _measures(value: cst.BaseExpression, text: str) -> bool:
-    """Whether there is a `len(text)` in a value."""
-    return any(text == ex.source(given) for given in _measured(value))
-
-
-def _measured(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """`text` of each `len(text)` in a value."""
-    calls = (part for part in walk(value) if isinstance(part, cst.Call) and ex.dotted(part.func) == "len")
-    yield from (given for call in calls for given in ex.positional(call))
-
-
-def _in_text(parent: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> bool:
-    """Whether a number is shown in an f-string."""
-    here = parent.get(node)
-    while here is not None and not isinstance(here, (cst.BaseSmallStatement, cst.Slice)):
-        if isinstance(here, cst.FormattedStringExpression):
-            return True
-        here = parent.get(here)
-    return False
 
 
 def is_json(facts: Facts, head: Head) -> bool:
@@ -1058,9 +758,14 @@ def _is_encoded(
             made += [(value, (*calls, part)) for value in callee.returned]
         elif isinstance(part, cst.Call) and ex.called_name(part) in _SAME_TEXT and (base := ex.receiver(part)):
             made += [(value, calls) for value in (base, *ex.positional(part))]
-        elif slot is not None and isinstance(part, (cst.Name, cst.Attribute)):
+        elif slot is not None and isinstance(part, _PLACES):
             made += [(value, calls) for value in facts.assigned(slot)]
             if is_parameter(slot):
                 handed = facts.slots.bindings(calls[-1], slot[1]) if calls else ((slot, v) for v in facts.given(slot))
                 made += [(value, calls[:-1]) for bound, value in handed if bound == slot]
     return any(value not in seen and _is_encoded(facts, value, by, seen) for value, by in made)
+
+
+def _is_list_type(told: cst.BaseExpression) -> bool:
+    name = ex.last_name(told.value if isinstance(told, cst.Subscript) else told)
+    return name.lower() in {"list", "sequence", "iterable", "tuple"}

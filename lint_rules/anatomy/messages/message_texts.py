@@ -13,6 +13,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import inherited, run_elsewhere
 from lint_rules.anatomy.messages.heads import Head, Heads
+from lint_rules.anatomy.messages.lost_texts import Lost
 from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
@@ -66,14 +67,14 @@ def texts(anatomy: Anatomy) -> Iterator[MessageText]:
 
 def cut_texts(anatomy: Anatomy) -> Iterator[tuple[MessageText, Head]]:
     """The heads that texts are cut to, of some length, where nothing says that anything is missing; each once."""
-    heads, seen = Heads(anatomy), set[cst.CSTNode]()
+    heads, lost, seen = Heads(anatomy), Lost(anatomy), set[cst.CSTNode]()
     for text in texts(anatomy) if next(heads.all(), None) is not None else ():
         for head in heads.within(text.content, text.function, callers=text.tool is None):
             told = head.marked or (head.noted and not text.changed) or heads.keeps_tail(head)
-            if head.node in seen or told or heads.is_told_beside(head) or heads.is_of_call(head):
+            if head.node in seen or told or heads.is_told_beside(head) or lost.is_known(head):
                 continue
             kept = text.tool is None and (text.answers or text.changed)
-            if heads.is_label(head) if kept else not heads.matters(head, text.content, result=text.tool is not None):
+            if lost.is_label(head) if kept else not lost.matters(head, result=text.tool is not None):
                 continue
             seen.add(head.node)
             yield text, head
@@ -144,13 +145,12 @@ def said(anatomy: Anatomy) -> Iterator[Said]:
         return bool(heads.calls(value, function))
 
     for text in (*texts(anatomy), *_handed_elsewhere(anatomy, leads)):
-        if text.tool is None and not text.changed and not text.answers:
-            for call, part in heads.calls(text.content, text.function) - seen:
-                seen.add((call, part))
-                method = anatomy.facts.slots.callee(call)
-                own = [(anatomy.module.path, method.qualname)] if method is not None else run_by(anatomy, call)
-                for path, name in own:
-                    yield Said(os.path.abspath(path), name, text.asked, part)
+        for call, part in heads.calls(text.content, text.function) - seen:
+            seen.add((call, part))
+            method = anatomy.facts.slots.callee(call)
+            own = [(anatomy.module.path, method.qualname)] if method is not None else run_by(anatomy, call)
+            for path, name in own:
+                yield Said(os.path.abspath(path), name, text.asked, part)
 
 
 def _cut_ones(anatomy: Anatomy) -> Iterator[MessageText]:

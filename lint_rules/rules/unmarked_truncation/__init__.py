@@ -35,20 +35,22 @@ What a message says, wherever it goes, what is put into a request or posted as i
 is followed back through names, parts of objects, concatenations, f-strings, `format`, lists that are filled or gone
 through, displays, constructors, functions of the same file, and what their callers hand to them; also where a function
 of another file says it, asks with it, or hands it on. A function is a tool if a model is told of it by name and
-description (a dict, a tuple, a constructor, a decorator, a call, a class), if it is offered (`tools=[read]`), run by
-its name (`TABLE[name](**arguments)`), compares names of tools, or gives one of these, or what answers a call, its
-result, here or in the files that import it. A head on that way is reported: `text[:n]`, `f"{text:.900}"`,
+description (a dict, a tuple, a constructor, a decorator, a call, a class, or one that this inherits from and that
+leaves to it what is done), if it is offered (`tools=[read]`), run by its name (`TABLE[name](**arguments)`), put into
+the table of an object that does so (`@tools.register`), compares names of tools, or gives one of these, or what answers
+a call, its result, here or in the files that import it. A head on that way is reported: `text[:n]`, `f"{text:.900}"`,
 `file.read(n)` where nothing else is read of it, `decode(tokens[:n])`, and the first lines of a text, a process or what
 a function has gathered, joined (`"\\n".join(lines[:n])`, `islice`).
-Silent: words in the line next to it, or text of another script right behind it, say that, or how much, is missing (in
-the rest of its paragraph, in those next to it, and in the first one, only such as "truncated"); words in these
-paragraphs, or the key under which it stands, say that it is a part (names say nothing of what is known by what they
-hold); words stand behind it only where it was cut; or the same function keeps the end of the text, too. So are logs,
-records of requests, titles, user interfaces, other lists (`results[:5]`), JSON text (AGL502), a hash or an id, what a
-decoder's error says, the text of an error that was caught, what the model itself has written to call the tool, a length
-that was asked for, a place that was looked for in the text, and a part of a text that stands in the same message as a
-whole. Nor are fewer than 20 lines, than 100 characters of what a tool gives back, and than 201 of anything else, of one
-of several texts, or where an error is handled.
+Silent: words in the line next to it, or any of another script there, say that, or how much, is missing (in the rest of
+its paragraph, in those next to it, and in the first one, only such as "truncated"; how many there are of several that
+are put together says nothing of each); words in these paragraphs, or the key under which it stands, say that it is a
+part (names say nothing of what is known by what they hold); words stand behind it only where it was cut; or the same
+function keeps the end of the text, too. So are logs, records of requests, titles, user interfaces, other lists
+(`results[:5]`), JSON text (AGL502), a hash or an id, what a decoder's error says, the text of an error that was caught,
+what the model itself has written to call the tool, a length that was asked for, a place that was looked for in the
+text, and a part of a text that stands in the same message as a whole. Nor are fewer than 20 lines, than 100 characters
+of what a tool gives back or another message says, and than 201 of anything else, of one of several texts, or where an
+error is handled.
 
 ## Known problems
 A text that is given back through more than two files is not seen. Of who imports a file nothing is known where only
