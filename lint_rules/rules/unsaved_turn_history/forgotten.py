@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from types import MappingProxyType
 from typing import TypeGuard
 
@@ -109,11 +108,15 @@ def passed_stores(anatomy: Anatomy) -> Iterator[Passed]:
     """Those of the turns of a file that are in a store, which is told what the model has said behind the request."""
     search = _Search(anatomy)
     for function in anatomy.module.functions:
+        known: list[cst.CSTNode] = []
         few = function.kind == "function" and len(anatomy.turns.requests(function)) <= MOST_REQUESTS
         for turn in anatomy.stored_turns.of(function) if few else ():
             if turn.load is not None and anatomy.module.inside(turn.load, function.node):  # else its caller's to store
                 asks = (turn.ask, *(ask for ask in anatomy.turns.requests(function) if ask is not turn.ask))
-                yield from islice((one for ask in asks for one in search.past_store(function, turn, ask)), 1)
+                first = next((one for ask in asks for one in search.past_store(function, turn, ask)), None)
+                if first is not None and first.leaves not in known:
+                    known.append(first.leaves)
+                    yield first
 
 
 class _Search:
