@@ -87,8 +87,7 @@ class Flows(Forms):
         self._learn_back(value, self.of(slot), "", value)
         if _is_list(value):
             self._learn_list(slot)
-        parts = ex.dict_items(value) or ex.made_of(value) if type(value) in _DICTS else {}  # type: ignore[arg-type]
-        for key, item in parts.items():
+        for key, item in ex.dict_items(value).items() if type(value) in _DICTS else ():
             inside: Slot = self.slots.member(target, key) or ("member", slot, key)
             self._learn_all(inside, self.kinds(item), item)
             self._learn_back(item, self.of(inside), "", item)
