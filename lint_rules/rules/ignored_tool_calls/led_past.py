@@ -116,8 +116,8 @@ class _Led:
             ends = {self._graph.exit, *(point for point in asking if not self._goes_on(point, text))}
             if self._ways.path([text], ends, self._over, says=outcome, either=either) is None:
                 return
-        asked = (p.statement.test for p in to_text if isinstance(p.statement, (cst.If, cst.While)))
-        test = next((test for test in asked if self._leads(test, says, by)), None)
+        asked = (p.statement for p in to_text if isinstance(p.statement, (cst.If, cst.While)))
+        test = next((each.test for each in asked if self._leads(each.test, says, by) and self._decides(each)), None)
         if test is not None:
             yield LedPast(test, cast(cst.CSTNode, text.statement), by)
 
@@ -131,6 +131,13 @@ class _Led:
         if by is not By.STATE:
             return says(test) is not None
         return self._is_mixed(test) and not any(map(self._counts, self._told.undecided(test)))
+
+    def _decides(self, asked: Test) -> bool:
+        """Whether it matters how a test comes out: what hangs on it handles calls, or leaves; to warn is neither."""
+        module = self._anatomy.module
+        leaves = module.nodes_inside(asked, self._told.function, cst.Return, cst.Raise, cst.Break, cst.Continue)
+        handles = (cast(cst.CSTNode, point.statement) for point in self._over if point.statement is not asked)
+        return isinstance(asked, cst.While) or bool(leaves) or any(module.inside(node, asked) for node in handles)
 
     def _of_text(self, test: cst.BaseExpression) -> bool | None:
         """What a test of the text gives for a reply that has text, too: None for one of its calls.

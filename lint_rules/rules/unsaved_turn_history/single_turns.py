@@ -7,6 +7,7 @@ from collections import defaultdict
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
@@ -14,7 +15,8 @@ from lint_rules.syntax.module import Scope
 def single_turns(anatomy: Anatomy) -> set[Scope]:
     """The functions that run once, from the top of the program, or on an object made for it.
 
-    They are called outside of loops only, by such functions only; of a circle of calls, none.
+    They are called outside of loops only, by such functions only; of a circle of calls, none. Or all of it in other
+    files, that make an object for each run of theirs.
     """
     graph, top = anatomy.calls, anatomy.module.top
     found: set[Scope] = set()
@@ -34,6 +36,8 @@ def single_turns(anatomy: Anatomy) -> set[Scope]:
             called[caller].append(function)
         if sites and not callers:
             queue.append(function)
+    lasting = Lasting(anatomy)
+    queue += [each for each in unknown if each.owner is not None and lasting.ends_with_each_run(each)]
     while queue:
         here = queue.pop()
         found.add(here)
