@@ -49,7 +49,11 @@ class Conversations:
 
     def tells_apart(self, call: cst.Call) -> bool:
         """Whether a call names the conversation that it goes on with, by what is not the same for all."""
-        return bool(self._naming(call)) and self.name_for_all(call) is None
+        return self.is_named(call) and self.name_for_all(call) is None
+
+    def is_named(self, call: cst.Call) -> bool:
+        """Whether a call goes on with a conversation that the provider, or its library, keeps step by step."""
+        return bool(self._naming(call))
 
     def name_for_all(self, call: cst.Call) -> cst.BaseExpression | None:
         """What names the conversation that a call goes on with, if that is the same for all who have it called."""

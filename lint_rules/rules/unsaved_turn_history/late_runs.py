@@ -89,7 +89,7 @@ class _Search:
         again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
         elsewhere = self.late.runs_tools(run)
         late = elsewhere or (self.anatomy.turns.may_fail(run) and self._is_late(again, here))
-        told = self._told(function, run) if late else []
+        told = self._told(function, run) if late and not self.anatomy.conversations.is_named(run) else []
         if not told or (self._is_kept_within if elsewhere else self._is_kept_here)(function, run, told):
             return
         told = [node for node in told if again.leads(here, set(again.points(node)), exceptions=False)]
