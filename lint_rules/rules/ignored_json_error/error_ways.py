@@ -19,6 +19,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling, kept_by_gather
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.rounds.waits import Waits, is_input
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot
@@ -155,10 +156,16 @@ def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
 
 
 def _is_turn(anatomy: Anatomy, node: cst.CSTNode, functions: Iterable[Scope]) -> bool:
-    """Whether what is parsed at a node runs a tool, or a function answers calls: to fill in a form is no turn."""
-    here = anatomy.module.scope_of[node].function
-    runs = isinstance(node, cst.Call) and dispatch.runs_chosen(anatomy.facts, node, here)
-    return runs or any(_answers(anatomy, function) for function in functions)
+    """Whether what is parsed at a node runs a tool where it was asked for, or a function answers calls.
+
+    To fill in a form is no turn; who only runs a tool gives its caller what is to be answered.
+    """
+    here, derived = anatomy.module.scope_of[node].function, ReplyPlaces(anatomy).derived
+    if isinstance(node, cst.Call) and dispatch.runs_chosen(anatomy.facts, node, here):
+        asked = (call for call in here.nodes_of(cst.Call) if anatomy.calls.asks(call))
+        if any(holds(ex.handed(node), call, derived(here, call)) for call in asked):
+            return True
+    return any(_answers(anatomy, function) for function in functions)
 
 
 @once(circular=False)
