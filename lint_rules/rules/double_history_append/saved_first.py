@@ -78,12 +78,13 @@ class SavedFirst:
         """A value, and what is put into what it was made of, by whatever keys: `{"kind": "human", "body": text}`."""
         if ex.reads_place(ex.inner(value)):
             yield value
-        for made in (value, *self.facts.values_of(value)):
-            parts = (
-                [ex.inner(part) for part in ex.made_of(made).values()] if isinstance(made, (cst.Dict, cst.Call)) else []
-            )
+        queue = [ex.inner(made) for made in (value, *self.facts.values_of(value))]
+        for made in (each for each in queue if isinstance(each, (cst.Dict, cst.Call))):
+            parts = [ex.inner(part) for part in ex.made_of(made).values()]
             if _OTHERS.isdisjoint(map(ex.text, parts)):
                 yield from filter(ex.reads_place, parts)
+                lists = (part for part in parts if isinstance(part, cst.List))  # `{"parts": [{"text": text}]}`
+                queue += [ex.inner(each.value) for part in lists for each in part.elements]
 
     def _put_into(self, call: cst.Call, value: cst.BaseExpression) -> Iterator[Message]:
         """What was said in a list before that is saved whole: appended to it, or written into one of its messages."""
