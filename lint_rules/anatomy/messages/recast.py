@@ -226,3 +226,6 @@ def is_sent(anatomy: Anatomy, node: cst.CSTNode, requests: Iterable[LLMCall] | N
         return False
     returned = (one.value for one in function.nodes_of(cst.Return))
     return node in what_is_made(anatomy, [value for value in returned if value is not None]).nodes
+
+
+# -- one message of its class -------------------------------------------------------------------------------------

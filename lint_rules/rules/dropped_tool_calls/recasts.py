@@ -27,6 +27,7 @@ from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.anatomy.vocabulary import ANSWERED, ENDPOINTS, IN_CONTENT
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import iterated
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 from lint_rules.syntax.word import meaning
 
@@ -42,6 +43,10 @@ def recasts(anatomy: Anatomy) -> Iterator[Recast]:
                     yield found
                 told.add(copy.loop)
                 break
+        else:
+            shows = _same_kind(anatomy, node, items) if "role" in items else None
+            if shows is not None:
+                yield Recast(node, shows)
 
 
 def _lost(anatomy: Anatomy, copy: Copy) -> Recast | None:
@@ -168,3 +173,38 @@ def _is_added_to(anatomy: Anatomy, copy: Copy) -> bool:
         if base is not None and anatomy.facts.slots.of(base) in slots and (pair is None or pair[1] not in BESIDE):
             return True
     return False
+
+
+def _same_kind(anatomy: Anatomy, node: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> cst.CSTNode | None:
+    """For `Message(role=m.role, content=...)` of a parameter `m: Message`: where calls of such messages are read."""
+    function = anatomy.module.scope_of[node].function
+    made = ex.called_name(node) if isinstance(node, cst.Call) else None
+    pair = ex.member(items["role"])
+    if made is None or pair is None or pair[1] != "role" or not isinstance(pair[0], cst.Name):
+        return None
+    if not any(_is_annotated(param, pair[0].value, made) for param in parameters(function)):
+        return None
+    return next(
+        (
+            part
+            for part in walk(_outermost(function))
+            if (ex.member(part) or ex.asked(part) or (None, ""))[1] in {"tool_calls", "function_call"}
+        ),
+        None,
+    )
+
+
+def _is_annotated(param: cst.Param, name: str, made: str) -> bool:
+    return (
+        param.name.value == name
+        and param.annotation is not None
+        and (ex.dotted(param.annotation.annotation) or "").rpartition(".")[2] == made
+    )
+
+
+def _outermost(function: Scope) -> cst.CSTNode:
+    """The function that a nested one stands in, or itself."""
+    scope: Scope = function
+    while scope.parent is not None and scope.parent.function.kind == "function":
+        scope = scope.parent.function
+    return scope.node
