@@ -93,7 +93,7 @@ def test_fixture(path: Path) -> None:
 def test_sound_program_has_no_finding_of_any_rule_but_those_it_gives_a_reason_for(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And libcst, whose trees are dear, parses no file without a finding."""
+    """And libcst, whose trees are dear, parses no file without a finding, but tests with one that is dropped."""
     lines = path.read_text(encoding="utf-8").splitlines()
     explained = {
         (number, code)
@@ -101,7 +101,7 @@ def test_sound_program_has_no_finding_of_any_rule_but_those_it_gives_a_reason_fo
         if (match := OTHER.search(line))
         for code in match[1].split(", ")
     }
-    if not explained:
+    if not explained and not path.stem.endswith("_test"):
         monkeypatch.setattr(cst, "parse_module", refuse)
     report = check_source(path.read_bytes(), str(path), Options(DEFAULT | {rule_of(path)}), neighbours=None)
     assert {(finding.span.line, finding.code) for finding in report.findings} == explained
