@@ -36,8 +36,9 @@ def single_turns(anatomy: Anatomy) -> set[Scope]:
             called[caller].append(function)
         if sites and not callers:
             queue.append(function)
-    lasting = Lasting(anatomy)
-    queue += [each for each in unknown if each.owner is not None and lasting.ends_with_each_run(each)]
+    entries = {each.owner for each in anatomy.handed if each.what == "object"}
+    begun = [each for each in unknown if entries and each.owner is not None and each.qualname in entries]
+    queue += filter(Lasting(anatomy).ends_with_each_run, begun)
     while queue:
         here = queue.pop()
         found.add(here)
