@@ -448,9 +448,11 @@ class Storing:
 
     def _taken_over(self, call: cst.Call) -> list[cst.BaseExpression]:
         """The arguments that are in what a call gives: of `len(messages)` none; all, if nobody knows what it runs."""
+        if is_verdict(call):
+            return []
         run = self.anatomy.storage.run(call)
-        if is_verdict(call) or run is None or not run[1].returned:
-            return [] if is_verdict(call) else [arg.value for arg in call.args]
+        if run is None or not run[1].returned:
+            return [arg.value for arg in call.args]
         storage, callee, given = run
         kept = {origin.name for origin in storage.returned_by(callee, 1, None) if origin.load is None}
         return [value for name, value in given.items() if name in kept]

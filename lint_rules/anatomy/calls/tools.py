@@ -72,9 +72,11 @@ class _Told:
 
         With the parameters that get what the model has written; None for all.
         """
-        ways = self._by_declaration, self._by_decorator, self._by_class, self._offered, self._by_name, self._named
-        every = (*ways, self._registered)
-        found: dict[Frame, frozenset[str] | None] = dict.fromkeys(frame for way in every for frame in way())
+        ways = (
+            self._by_declaration, self._by_decorator, self._by_class, self._offered, self._by_name, self._named,
+            self._registered,
+        )  # fmt: skip
+        found: dict[Frame, frozenset[str] | None] = dict.fromkeys(frame for way in ways for frame in way())
         answers = (each for said, where in self._answers() for each in self._runs(said, where))
         queue = [*((frame, None) for frame in found), *((run.callee, run.place) for run in answers)]
         handed: dict[Frame, frozenset[str] | None] = {frame: None for frame, _ in queue}

@@ -115,8 +115,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     read = list(replies(anatomy))
     found: dict[cst.Call, list[Draft | None]] = {}
     for offer, what in read:
-        if not what.returned or what.gives_text or _is_given_as_answer(anatomy, offer, what, read):
-            found.setdefault(offer.request, []).append(_ignored(anatomy, offer, what, read))
+        given = _is_given_as_answer(anatomy, offer, what, read)
+        if not what.returned or what.gives_text or given:
+            found.setdefault(offer.request, []).append(_ignored(anatomy, offer, what, read, given=given))
     for request, drafts in found.items():
         told = [draft for draft in drafts if draft is not None]
         if len(told) == len(drafts) and told[0].node is not request:
@@ -125,11 +126,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from _led_past(anatomy, [offer for offer, what in read if what.calls])
 
 
-def _ignored(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer, Read]]) -> Draft | None:
-    """What is said of a reply of which the text alone is read."""
-    given = offer.call if _is_given_as_answer(anatomy, offer, what, read) else None
+def _ignored(
+    anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer, Read]], *, given: bool
+) -> Draft | None:
+    """What is said of a reply of which the text alone is read, or which is `given` back as an answer."""
     text = what.text if not what.handed_on else None
-    if offer.maybe or what.calls or (text is None and given is None):
+    if offer.maybe or what.calls or (text is None and not given):
         return None
     function = anatomy.module.scope_of[offer.call].function
     looked_through = [other for other, r in read if r.calls and other.same(offer, anatomy)]
@@ -138,7 +140,7 @@ def _ignored(anatomy: Anatomy, offer: Offer, what: Read, read: list[tuple[Offer,
     known = offer.functions or handled is not None or what.seen is not None
     if not known and not is_answered_elsewhere(anatomy, offer):
         return None
-    draft = _draft(anatomy, offer, text or given or offer.call, handled)
+    draft = _draft(anatomy, offer, text or offer.call, handled)
     seen = [Note(what.seen, "the calls are seen here, and nothing is done")] if what.seen is not None else []
     return replace(draft, related=(*draft.related, *seen))
 
