@@ -29,6 +29,7 @@ from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
 _UNNAMED: Sequence[cst.BaseExpression] = ()
+_NO_SLOTS: frozenset[Slot] = frozenset()
 _RUNS = frozenset({"run", "arun"})
 _BEGINNINGS = tuple(f".{maker}" for maker in (*MAKERS, "create_session", "uuid4"))
 
@@ -104,12 +105,29 @@ class Conversations:
         named = [words for end, words in CONVERSATIONS.items() if any(name.endswith(f".{end}") for name in names)]
         found = [given[word] for words in named for word in words if word in given]
         config = given.get("config") or ex.argument(call, "config", 1) if ex.called_name(call) in CONFIGURED else None
-        return [*found, *self._configured(config)] if config is not None else found
+        found += self._configured(config) if config is not None else []
+        return found or [*self._named_by_callee(call)]
+
+    def _named_by_callee(self, call: cst.Call) -> Iterator[cst.BaseExpression]:
+        """What a function of the project is handed to name the conversation with that it goes on with."""
+        there, function = body(self._anatomy, call) or (self._anatomy, None)
+        names = there.conversations._naming_parameters(function) if function is not None else ()
+        for parameter, value in there.facts.slots.bindings(call, function) if function is not None and names else ():
+            if parameter in names:
+                yield value
+
+    @once(circular=_NO_SLOTS)
+    def _naming_parameters(self, function: Scope) -> frozenset[Slot]:
+        """The parameters of a function that name the conversation with which a call in it goes on."""
+        values = (value for call in function.nodes_of(cst.Call) for value in self._naming(call))
+        slots = (self._facts.slots.of(part) for value in values for part in walk(value))
+        return frozenset(slot for slot in slots if slot is not None and is_parameter(slot))
 
     @once(circular=_UNNAMED)
     def _configured(self, config: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
         """What names the conversation in a config, also in one that a function gives: `config = config_of(key)`."""
-        inner = [ex.dict_items(value).get("configurable") for value in (config, *self._facts.values_of(config))]
+        made = (value for value in (config, *self._facts.values_of(config)) if isinstance(value, (cst.Dict, cst.Call)))
+        inner = [ex.made_of(value).get("configurable") for value in made]
         keys = [ex.dict_items(value) for value in inner if value is not None]
         found = [value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS]
         for call, at in self._makers(config):
