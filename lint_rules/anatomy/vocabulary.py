@@ -207,11 +207,18 @@ CALL_TYPES = frozenset(
 
 CALLS_ATTRIBUTES = frozenset({"tool_calls"})
 CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call", "function.call"})
+"""Values of `.type` that mark a block of a reply as a tool call."""
 CALL_WRAPPERS = frozenset({"toolUse", "functionCall", "function_call"})
 """Keys under which a part of a message of Bedrock or Gemini holds a call."""
 CALL_WORDS = CALLS_ATTRIBUTES | CALL_TAGS | CALL_WRAPPERS
 RESULT_TAGS = frozenset({"tool_result", "function_call_output", "tool-result", "tool_response", "function_response"})
-"""Values of `.type` that mark a block of a reply as a tool call."""
+_CALLING = re.compile("tool|function|call")
+
+
+def may_mark_a_call(tag: str) -> bool:
+    """Whether a provider's value of `.type` may be that of a call, or of an event or a list of calls."""
+    return _CALLING.search(tag) is not None and "result" not in tag and tag not in RESULT_TAGS
+
 
 HISTORY_NAMES = frozenset(
     {

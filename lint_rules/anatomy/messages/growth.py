@@ -8,7 +8,6 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
-from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
@@ -146,14 +145,14 @@ def _ways_to(anatomy: Anatomy, goal: Scope, entry: Scope) -> list[cst.CSTNode]:
 
 
 def grown_by_method(anatomy: Anatomy, method: Scope) -> HistoryWrite | None:
-    """The write by which a method makes the conversation longer that its object keeps, and that a model is sent."""
+    """The write by which a method makes longer what its object keeps of a conversation: any file may send that."""
     reach = anatomy.calls.may_run(method)
     for slot, writes in anatomy.writes.by_slot.items():
         root = root_of(slot)
         kept = root is not None and root[0] == "attr" and _is_part_of(anatomy, method.owner, root[1])
         if kept and any(w.function in reach for w in writes):
             write = growing(anatomy, slot, [w for w in writes if w.function.name not in SETUPS], method, reach)
-            if write is not None and (anatomy.calls.reaches_llm(method) or _is_sent(anatomy, slot)):
+            if write is not None:
                 return write
     return None
 
@@ -168,10 +167,6 @@ def _is_part_of(anatomy: Anatomy, owner: Scope | None, part: Scope) -> bool:
         held = [classes.get(("attr", each, name)) for each in line for name in each.attributes]
         queue += [each for each in dict.fromkeys(held) if each is not None and each not in queue]
     return False
-
-
-def _is_sent(anatomy: Anatomy, slot: Slot) -> bool:
-    return any("is sent" in fact.reason for shown in anatomy.facts.shown(slot, Kind.HISTORY) for fact in shown.chain())
 
 
 def grown_by_call(anatomy: Anatomy, made: cst.Call, call: cst.Call) -> tuple[Anatomy, HistoryWrite] | None:

@@ -110,6 +110,11 @@ class Views:
 
     def renews(self, callee: Scope, parameter: Slot) -> bool:
         """Whether a function of this file returns a list of its own, perhaps the one it got, and none that it keeps."""
+        return self._renews((callee, parameter))
+
+    @once(circular=False)
+    def _renews(self, asked: tuple[Scope, Slot]) -> bool:
+        callee, parameter = asked
         returned = callee.returned
         slots = [self.facts.slots.of(value) for value in returned]
         own = [s for s in slots if s is not None and s[0] == "var" and s[1] is callee and s != parameter]

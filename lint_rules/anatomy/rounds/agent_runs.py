@@ -24,6 +24,16 @@ from lint_rules.syntax.walk import walk
 @kept
 def runs_agent(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a call runs such an agent, with tools as far as the project tells."""
+    return _runs(anatomy, call, tools=True)
+
+
+@kept
+def runs_asker(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a call runs such an agent, with or without tools; or a graph of which a step asks a model."""
+    return _runs(anatomy, call, tools=False)
+
+
+def _runs(anatomy: Anatomy, call: cst.Call, *, tools: bool) -> bool:
     name, base = ex.called_name(call), ex.receiver(call)
     if name in words.TOOL_RUNNERS:
         return True
@@ -31,23 +41,23 @@ def runs_agent(anatomy: Anatomy, call: cst.Call) -> bool:
         return False
     by_class = _is_made_by(anatomy, base, words.AGENT_RUNNERS)
     agent = next(iter(ex.positional(call)), ex.keywords(call).get("starting_agent")) if by_class else base
-    return agent is not None and _is_agent(anatomy, (agent, None))
+    return agent is not None and _is_agent(anatomy, (agent, None, tools))
 
 
 @once(circular=False)
-def _is_agent(anatomy: Anatomy, asked: tuple[cst.BaseExpression, Slot | None]) -> bool:
-    """Whether a value, which may be bound to a place, is made by what makes an agent in its library."""
-    node, holder = ex.inner(asked[0]), asked[1]
+def _is_agent(anatomy: Anatomy, asked: tuple[cst.BaseExpression, Slot | None, bool]) -> bool:
+    """Whether a value, which may be bound to a place, is made by what makes an agent in its library; one with tools."""
+    node, holder, tools = ex.inner(asked[0]), asked[1], asked[2]
     if isinstance(node, cst.Call):
         found, base = body(anatomy, node), ex.receiver(node)
         if found is not None:
             given = (line.value for line in found[1].nodes_of(cst.Return))
-            return any(value is not None and _is_agent(found[0], (value, None)) for value in given)
+            return any(value is not None and _is_agent(found[0], (value, None, tools)) for value in given)
         if _is_made_by(anatomy, node.func, words.AGENTS):
-            return _has_tools(anatomy, node, holder)
-        return base is not None and _is_agent(anatomy, (base, None))
-    bound = [*_bound(anatomy, node)]
-    if any(isinstance(each, cst.Call) and _is_made_by(there, each.func, words.AGENTS) for there, (each, _) in bound):
+            return _has_tools(anatomy, node, holder) if tools else _may_ask(anatomy, node, holder)
+        return base is not None and _is_agent(anatomy, (base, None, tools))
+    bound = [(there, (*value, tools)) for there, value in _bound(anatomy, node)]
+    if any(isinstance(each, cst.Call) and _is_made_by(there, each.func, words.AGENTS) for there, (each, *_) in bound):
         return any(_is_agent(there, value) for there, value in bound)  # a type says nothing of tools
     slot = anatomy.facts.slots.of(node)
     said = anatomy.elements.annotation_of(slot) if slot is not None else None
@@ -71,6 +81,15 @@ def _is_made_by(anatomy: Anatomy, func: cst.BaseExpression, makers: Mapping[str,
     full = anatomy.module.imports.resolve(name)
     own = any(anatomy.defined_elsewhere(name, how) is not None for how in ("class", "def"))
     return not own and any(full.startswith(packages) for packages in (makers.get(part, ()) for part in full.split(".")))
+
+
+def _may_ask(anatomy: Anatomy, made: cst.Call, holder: Slot | None) -> bool:
+    """Whether an agent asks a model when it runs: one that is put together of steps, if it was given one that does."""
+    if not _is_made_by(anatomy, made.func, words.GRAPHS):
+        return True
+    handed = (call for call in anatomy.module.nodes_of(cst.Call) if anatomy.facts.slots.of(ex.receiver(call)) == holder)
+    steps = (anatomy.facts.slots.function(arg.value) for call in handed for arg in call.args)
+    return any(step is not None and anatomy.turns.is_asker(step) for step in steps)
 
 
 def _has_tools(anatomy: Anatomy, made: cst.Call, holder: Slot | None) -> bool:

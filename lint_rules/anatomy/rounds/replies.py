@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections import deque
 from collections.abc import Iterator
 
@@ -19,7 +18,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.offers import Offer, Returned, offer_of_callers, offers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import BLOCKS, REASONS
+from lint_rules.anatomy.vocabulary import BLOCKS, REASONS, may_mark_a_call
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import kept
@@ -48,7 +47,6 @@ _TEXT_WAYS = {
     "send_message": _GEMINI,
 }
 """Where the text of a reply is, by the first name of the endpoint: Anthropic, Bedrock, Gemini."""
-_CALLING = re.compile("tool|function|call")
 _WAITS = frozenset({"wait_for", "shield", "create_task", "ensure_future"})
 _BODIES = frozenset(
     {"json", "parse", "model_dump", "to_dict", "get_final_message", "get_final_completion", "get_final_response"}
@@ -216,7 +214,7 @@ class _Reader:
         values = [right, *self._anatomy.facts.values_of(right)]
         types = {said for value in values for said in texts_in(value)}
         typed = (ex.member(left) or (None, ""))[1] == "type" and bool(types)
-        if not typed or any(_CALLING.search(said) and "result" not in said for said in types):
+        if not typed or any(map(may_mark_a_call, types)):
             return None
         return isinstance(operator, (cst.NotEqual, cst.NotIn))
 

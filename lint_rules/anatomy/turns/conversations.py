@@ -120,14 +120,15 @@ class Conversations:
     def _naming_parameters(self, function: Scope) -> frozenset[Slot]:
         """The parameters of a function that name the conversation with which a call in it goes on."""
         values = (value for call in function.nodes_of(cst.Call) for value in self._naming(call))
-        slots = (self._facts.slots.of(part) for value in values for part in walk(value))
+        names = (part for value in values for part in walk(value) if isinstance(part, cst.Name))
+        slots = map(self._facts.slots.of, names)
         return frozenset(slot for slot in slots if slot is not None and is_parameter(slot))
 
     @once(circular=_UNNAMED)
     def _configured(self, config: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
         """What names the conversation in a config, also in one that a function gives: `config = config_of(key)`."""
-        made = (value for value in (config, *self._facts.values_of(config)) if isinstance(value, (cst.Dict, cst.Call)))
-        inner = [ex.made_of(value).get("configurable") for value in made]
+        values = (config, *self._facts.values_of(config))
+        inner = [ex.made_of(v).get("configurable") for v in values if isinstance(v, (cst.Dict, cst.Call))]
         keys = [ex.dict_items(value) for value in inner if value is not None]
         found = [value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS]
         for call, at in self._makers(config):

@@ -429,6 +429,6 @@ def picks_others(node: cst.CSTNode | None) -> bool:
             left, operator, right = ex.compared(test)
             pair, told = ex.member(left), ex.text(right)
             if pair is not None and pair[1] == "type" and told is not None:
-                if isinstance(operator, cst.NotEqual if told in words.CALL_TAGS else cst.Equal):
+                if isinstance(operator, cst.NotEqual if words.may_mark_a_call(told) else cst.Equal):
                     return True
     return False

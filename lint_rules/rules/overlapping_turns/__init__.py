@@ -96,6 +96,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import ServedToAll
@@ -118,7 +120,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         same = found.start.function, found.turn.function, found.turn.slot
         if same in told:
             continue  # a turn that asks twice is one turn
-        if _of_text(found) and found.turn.slot in common:
+        if _of_text(found) and (found.turn.slot in common or _has_one_key(anatomy, found)):
             continue
         told.add(same)
         begun = (each for each in anatomy.races.starts if each.function is found.start.function)
@@ -138,6 +140,11 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 def _of_text(found: Overlap) -> bool:
     """Whether requests only mix questions and answers: no tool result is parted from its call."""
     return found.start.comes_with_events and not found.turn.tools
+
+
+def _has_one_key(anatomy: Anatomy, found: Overlap) -> bool:
+    """Whether the turn is of a conversation that all users have in common, as AGL103 says."""
+    return isinstance(found.node, cst.Call) and anatomy.conversations.name_for_all(found.node) is not None
 
 
 def _message(found: Overlap) -> str:
