@@ -58,7 +58,7 @@ class Conversations:
 
     def name_for_all(self, call: cst.Call) -> cst.BaseExpression | None:
         """What names the conversation that a call goes on with, if that is the same for all who have it called."""
-        named, given = self._naming(call), ex.keywords(call)
+        named, given = self._naming(call) or [*self._named_by_callee(call)], ex.keywords(call)
         told = [*named, *([given["user_id"]] if "user_id" in given else [])]  # of whom the session is (ADK)
         return named[0] if named and all(map(self._is_for_all, told)) else None
 
@@ -105,8 +105,7 @@ class Conversations:
         named = [words for end, words in CONVERSATIONS.items() if any(name.endswith(f".{end}") for name in names)]
         found = [given[word] for words in named for word in words if word in given]
         config = given.get("config") or ex.argument(call, "config", 1) if ex.called_name(call) in CONFIGURED else None
-        found += self._configured(config) if config is not None else []
-        return found or [*self._named_by_callee(call)]
+        return [*found, *self._configured(config)] if config is not None else found
 
     def _named_by_callee(self, call: cst.Call) -> Iterator[cst.BaseExpression]:
         """What a function of the project is handed to name the conversation with that it goes on with."""
@@ -119,7 +118,8 @@ class Conversations:
     @once(circular=_NO_SLOTS)
     def _naming_parameters(self, function: Scope) -> frozenset[Slot]:
         """The parameters of a function that name the conversation with which a call in it goes on."""
-        values = (value for call in function.nodes_of(cst.Call) for value in self._naming(call))
+        calls = function.nodes_of(cst.Call)
+        values = (value for call in calls for value in self._naming(call) or self._named_by_callee(call))
         names = (part for value in values for part in walk(value) if isinstance(part, cst.Name))
         slots = map(self._facts.slots.of, names)
         return frozenset(slot for slot in slots if slot is not None and is_parameter(slot))
