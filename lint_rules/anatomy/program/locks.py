@@ -11,13 +11,14 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph, CallSite
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, decorators, parameters
 from lint_rules.syntax.walk import walk
 
 _MAKERS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
+_TABLES = frozenset({"dict", "defaultdict", "OrderedDict", "WeakValueDictionary"})
 _SAID = re.compile(
     r"(lock|mutex|semaphore)\w* (is |must be |already |being )*(held|taken|acquired)"
     r"|hold(s|ing)? (the |its |our |this )?\w* ?\w*lock|under (the |its )?\w* ?lock|with (the |its )?\w* ?lock held",
@@ -75,15 +76,21 @@ class Locks:
                 return True
         return False
 
+    def are_made_at(self, slot: Slot) -> bool:
+        """Whether a place only ever gets a new lock, or a new table of locks, and none that somebody else has."""
+        made = [ex.inner(value) for value in self.facts.assigned(slot)]
+        new = (ex.called_name(value) in _MAKERS | _TABLES if type(value) is cst.Call else False for value in made)
+        return bool(made) and all(type(v) is cst.Dict or is_new for v, is_new in zip(made, new, strict=True))
+
     def lock_of(self, node: cst.BaseExpression) -> Slot | None:
         """The lock an expression names: a known lock, an element of a dict of locks, a `self._lock` from elsewhere."""
         node = ex.inner(node)
         slot = self.facts.slots.of(node)
         if slot is None:
             return None
-        if slot in self.known or (slot[0] == "item" and (slot[1] in self.known or _sounds(slot[1]))):
-            return slot
         whole = slot[1] if slot[0] == "item" else slot
+        if self._holds_locks(whole) or (slot[0] == "item" and _sounds(whole)):
+            return slot
         if whole[:2] == ("var", self.module.top) and self._known_elsewhere(whole[2]):
             return slot
         if isinstance(node, cst.Call) and any(isinstance(n, cst.Call) and self._makes_lock(n) for n in walk(node)):
@@ -98,6 +105,18 @@ class Locks:
         if slot[0] == "member" and self._has_elsewhere(slot[1], slot[2]):
             return slot
         return slot if _sounds(slot) and slot[0] in {"attr", "var", "member", "call"} else None
+
+    @once(circular=False)
+    def _holds_locks(self, slot: Slot) -> bool:
+        """Whether a place is a lock, or has some: one is made there, it is declared so, or set to such a place."""
+        if slot in self.known:
+            return True
+        if is_parameter(slot):
+            said = next((p.annotation for p in parameters(slot[1]) if p.name.value == slot[2]), None)
+            return said is not None and self._names_lock(said.annotation)
+        set_to = [self.facts.slots.of(value) for value in self.facts.assigned(slot)]
+        wholes = [each[1] if each is not None and each[0] == "item" else each for each in set_to]
+        return bool(wholes) and all(each is not None and self._holds_locks(each) for each in wholes)
 
     @once(circular=False)
     def gives(self, function: Scope) -> bool:

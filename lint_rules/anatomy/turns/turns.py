@@ -611,7 +611,7 @@ class Turns:
         locks, function = self.races.locks, turn.function
         if locks.at_entry(function) or all(self.races.flags.guard(ask, function) for ask in turn.asks):
             return True
-        if not all(locks.around(ask, function) for ask in turn.asks):
+        if not all(self.anatomy.unguarded.guarding(ask, function) for ask in turn.asks):
             return False
         regions = [locks.region(ask, function) for ask in turn.asks]
         if any(region is None for region in regions):

@@ -19,7 +19,7 @@ from lint_rules.anatomy.program.concurrency import Begun, Start, starts_several
 from lint_rules.anatomy.program.serving import is_of_library, is_streamed
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.handed_along import handed_along
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameters
@@ -142,10 +142,43 @@ class Unguarded:
         """Whether a lock or a busy flag keeps others away from a node."""
         locks = self.races.locks
         return (
-            bool(locks.around(node, function))
+            bool(self.guarding(node, function))
             or locks.is_chosen(node, function)
             or self.races.flags.guard(node, function)
         )
+
+    def guarding(self, node: cst.CSTNode, function: Scope) -> frozenset[Slot]:
+        """The locks around a node, but for those that no other run can take: each has made its own."""
+        around = self.races.locks.around(node, function)
+        return frozenset(lock for lock in around if not self._is_of_one_run(lock))
+
+    @once(circular=False)
+    def _is_of_one_run(self, lock: Slot) -> bool:
+        """Whether each run makes a lock for itself: in a local that goes no further, or on an object of its own."""
+        place = root_object(lock)
+        if not self.races.locks.are_made_at(place):
+            return False
+        if place[0] == "attr":
+            in_class = any(self.module.scope_of[value].kind == "class" for value in self.facts.assigned(place))
+            return not in_class and self._is_made_for_events(place[1])
+        begins = any(self.module.scope_of[start.node].function is place[1] for start in self.races.starts)
+        named = (n for n in self.module.nodes_of(cst.Name) if n.value == place[2] and self.facts.slots.of(n) == place)
+        return (
+            place[:1] == ("var",)
+            and place[1].kind == "function"
+            and not begins
+            and not any(isinstance(self.module.parent[n], (cst.Arg, cst.Return)) for n in named)
+        )
+
+    def _is_made_for_events(self, cls: Scope) -> bool:
+        """Whether handlers make an object of a class for each event, and that begins nothing that it runs beside."""
+        methods = {each for each in cls.methods.values() if not self.races.is_setup(each)}
+        sites = [s for each in methods for s in self.graph.sites[each] if s.caller.owner is not cls]
+        callers = [c for c in self.anatomy.callers if c.passing.function in {each.qualname for each in methods}]
+        served = any(s.caller in self.graph.may_run(handler) for s in sites for handler in self._served)
+        begins = any(self.module.scope_of[start.node].function.owner is cls for start in self.races.starts)
+        own = all(self.races.ownership.on_own_object(s.node, s.caller) for s in sites) and all(c.own for c in callers)
+        return own and not begins and (served or any(c.kind == "handler" for c in callers))
 
     @cached_property
     def _served(self) -> set[Scope]:
