@@ -205,7 +205,8 @@ CALL_TYPES = frozenset(
 )  # fmt: skip
 """Classes whose objects are tool calls."""
 
-CALLS_ATTRIBUTES = frozenset({"tool_calls"})
+CALLS_ATTRIBUTES = frozenset({"tool_calls", "tool_call_chunks"})
+"""Under which a message, or a piece of one, has its calls. Source: OpenAI, chat completions; LangChain, messages."""
 CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call", "function.call"})
 """Values of `.type` that mark a block of a reply as a tool call."""
 CALL_WRAPPERS = frozenset({"toolUse", "functionCall", "function_call"})

@@ -153,7 +153,7 @@ class StoredCalls:
         for node, items in self._anatomy.made:
             for part in _assistant_parts(node, items):
                 way = self._all_of(part)
-                if way is not None and len(way) > 1:
+                if way is not None:
                     yield Storage(way, node, module.scope_of[node].function, "is stored with all its calls here")
 
     def _all_of(self, value: cst.BaseExpression) -> Way | None:

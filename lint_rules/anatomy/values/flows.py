@@ -287,7 +287,12 @@ class Flows(Forms):
         self._rendered_call(items, node)
         if content is not None or ("role" in items and ex.text(items["role"]) == "tool"):
             self._answers(items, node)
-        for name in self.call_attributes & items.keys() if "role" in items else ():
+        if "role" in items:
+            self._has_calls(items, node)
+
+    def _has_calls(self, items: dict[str, cst.BaseExpression], node: cst.Dict | cst.Call) -> None:
+        """What a message is made with as its calls are calls."""
+        for name in self.call_attributes & items.keys():
             self.use(items[name], Kind.CALLS, Evidence(f"is put into a message as its `{name}`", node, used=True))
 
     def _rendered(self, node: cst.Dict | cst.Call) -> None:
@@ -465,7 +470,10 @@ class Flows(Forms):
             self._learn_all(slot, self.kinds(value), value)
             self._learn_items(slot, value)
             self._learn_back(value, self.of(slot), passed, node)
-        if any(ex.text(arg.value) == "tool" for arg in node.args):
+        is_message = bool(node.args) and shapes.message(node) is not None
+        if is_message:
+            self._has_calls(ex.keywords(node), node)
+        if is_message or any(ex.text(arg.value) == "tool" for arg in node.args):
             self._answers(ex.keywords(node), node)
         base = ex.receiver(node)
         if base is not None and callee is None:
