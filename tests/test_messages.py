@@ -129,12 +129,18 @@ def test_what_overlapping_turns_mix(kept: str, harm: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behind", "dots"), [("...", True), (" [...]", True), ("\\n\\nSay yes or no, as in: 'well... yes'.", False)]
+    ("cut", "dots"),
+    [
+        ('f"{report[:900]}..."', True),
+        ('f"{report[:900]} [...]"', True),
+        ('report[:900].rstrip() + "..."', True),
+        ("f\"{report[:900]}\\n\\nSay yes or no, as in: 'well... yes'.\"", False),
+    ],
 )
-def test_dots_are_those_that_stand_behind_the_cut(behind: str, dots: bool) -> None:
+def test_dots_are_those_that_stand_behind_the_cut(cut: str, dots: bool) -> None:
     asked = f"""\
 def ask(client, report):
-    messages = [{{"role": "user", "content": f"{{report[:900]}}{behind}"}}]
+    messages = [{{"role": "user", "content": {cut}}}]
     return client.chat.completions.create(model="gpt-5", messages=messages).choices[0].message.content
 """
     report = check_source(asked.encode(), "desk.py", Options(frozenset({"AGL701"})))

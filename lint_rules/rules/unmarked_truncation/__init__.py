@@ -116,7 +116,7 @@ def _has_dots(anatomy: Anatomy, head: cst.CSTNode) -> bool:
             found = [part.value for part in behind if isinstance(part, cst.FormattedStringText)]
         elif isinstance(outer, cst.BinaryOperation):
             found = [part.value for part in walk(outer) if isinstance(part, cst.SimpleString)]
-        elif isinstance(outer, cst.FormattedStringExpression):
+        elif isinstance(outer, (cst.FormattedStringExpression, cst.Attribute, cst.Call)):  # `text[:n].rstrip() + "..."`
             found = []
         else:
             return False
