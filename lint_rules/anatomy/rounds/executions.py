@@ -60,10 +60,24 @@ def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:
 
 
 def _takes_apart(facts: Facts, call: cst.Call) -> bool:
-    """Whether `call` gets the text of the arguments beside another part of a tool call: `run(c["name"], c["args"])`."""
-    parts = [(pair[0], arg.value) for arg in call.args if (pair := ex.member(arg.value)) is not None]
-    texts = {value: ex.dotted(owner) for owner, value in parts if Kind.ARGUMENTS_TEXT in facts.kinds(value)}
-    return any(value not in texts and ex.dotted(owner) in {*texts.values()} - {None} for owner, value in parts)
+    """Whether `call` gets the text of the arguments beside another part of a tool call: `run(c["name"], c["args"])`.
+
+    Also under names: `name = c["name"]`. Where the arguments come as a dict, their text is all that is known of them.
+    """
+    parts = [(arg.value, facts.slots.of(pair[0])) for arg in call.args for pair in _read_as(facts, arg.value)]
+    texts = {owner: value for value, owner in parts if owner and Kind.ARGUMENTS_TEXT in facts.kinds(value)}
+    return any(owner in texts and value is not texts[owner] for value, owner in parts)
+
+
+def _read_as(facts: Facts, value: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, str]]:
+    """What a value is read of, itself or where the names are bound by which it comes."""
+    queue = [value]
+    for each in queue:
+        pair = ex.member(each)
+        if pair is not None:
+            yield pair
+        elif isinstance(each, cst.Name):
+            queue += [bound for bound in facts.values_of(each) if bound not in queue]
 
 
 def executions(facts: Facts, transcript: Transcript, function: Scope) -> Iterator[cst.Call]:
