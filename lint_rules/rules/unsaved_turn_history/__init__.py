@@ -190,20 +190,13 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot, describe
-from lint_rules.obligations.taken_back import TakenBack, taken_back
 from lint_rules.rules.draft import Draft, Note, beside
-from lint_rules.rules.unsaved_turn_history.detached import Detached, detached_names
-from lint_rules.rules.unsaved_turn_history.digests import Digest, lost_digests
-from lint_rules.rules.unsaved_turn_history.emptied import Emptied, emptied_stores
 from lint_rules.rules.unsaved_turn_history.forgotten import Forgotten, Passed, forgotten_replies, passed_stores
 from lint_rules.rules.unsaved_turn_history.handover import Unhanded, unhanded_turns
-from lint_rules.rules.unsaved_turn_history.late_runs import LateRun, late_runs
-from lint_rules.rules.unsaved_turn_history.late_saves import LateReturn, LateSave, late_returns, late_saves
-from lint_rules.rules.unsaved_turn_history.removed_first import RemovedFirst, removed_first
 from lint_rules.rules.unsaved_turn_history.repeated_requests import RepeatedRequest, repeated_requests
 from lint_rules.rules.unsaved_turn_history.replaced import Replaced, replaced_histories
+from lint_rules.rules.unsaved_turn_history.turn_ends import TurnEnd, turn_ends
 from lint_rules.rules.unsaved_turn_history.unawaited import Unrun, unrun_stores
-from lint_rules.rules.unsaved_turn_history.untracked import Untracked, untracked_growths
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -211,14 +204,14 @@ _HOW = {
     "leaves": "the turn can end here",
     "handler": "this handler ends the turn",
     "yield": "whoever reads this generator may stop here, which ends it",
+    "run": "a later round of this fails",
+    "request": "this request fails in a later round",
 }
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     forgotten = [*forgotten_replies(anatomy)]
     yield from map(_reply, forgotten)
-    for detached in detached_names(anatomy):
-        yield _detached(detached)
     asked = {found.asks for found in forgotten}
     yield from (_passed(passed) for passed in passed_stores(anatomy) if passed.asks not in asked)
     for repeated in repeated_requests(anatomy):
@@ -229,15 +222,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for replaced in replaced_histories(anatomy):
         yield _replaced(replaced)
     yield from map(_never_run, unrun_stores(anatomy))
-    yield from map(_late, late_saves(anatomy))
-    yield from map(_taken, taken_back(anatomy, turns=True))
-    yield from map(_kept_old, late_returns(anatomy))
-    yield from map(_told_late, late_runs(anatomy, {unhanded.function for unhanded in waiting}))
-    yield from map(_unseen, untracked_growths(anatomy))
-    yield from map(_emptied, emptied_stores(anatomy))
-    yield from map(_removed, removed_first(anatomy))
-    for digest in lost_digests(anatomy):
-        yield _digest(anatomy, digest)
+    yield from map(_ended, turn_ends(anatomy, {unhanded.function for unhanded in waiting}))
 
 
 def _reply(found: Forgotten) -> Draft:
@@ -260,24 +245,6 @@ def _passed(found: Passed) -> Draft:
     )
     notes = (Note(found.asks, "the reply to this request"), Note(found.save, "it is stored here only"))
     return Draft(found.leaves, message, "store the question and the reply on this path, too", notes)
-
-
-def _detached(found: Detached) -> Draft:
-    name, place = describe(found.name), describe(found.place)
-    last = "the list that the caller goes on with" if place == name else f"`{place}`"
-    message = (
-        f"`{name}` is a copy from here on: what is appended to it never gets into {last},"
-        " and later turns do not know of it"
-    )
-    cure = f"cut the list in place (`{name}[:] = ...`), or put the copy back before the turn ends"
-    notes = [Note(found.lost.node, "goes into the copy only")]
-    if found.new:
-        message = f"`{name}` is a new list in each turn, as nothing is ever put into {last}: no turn knows of another"
-        cure = f"`{place}.setdefault(key, [])`, or put the list there before the turn ends"
-        notes = [Note(found.lost.node, "goes into the new list only")]
-    if found.meant is not None:
-        notes.append(Note(found.meant, f"here `{name}` stands for the list that lasts"))
-    return Draft(found.node, message, cure, tuple(notes))
 
 
 def _named(stored: Stored, slot: Slot) -> str:
@@ -336,141 +303,29 @@ def _never_run(found: Unrun) -> Draft:
     return Draft(found.node, message, "await it", notes)
 
 
-def _late(found: LateSave) -> Draft:
-    how = "this turn is stopped with Ctrl-C" if found.stops else "a later round of this fails"
-    message = (
-        f"when {how}, nothing saves the turn: its replies and tool results are lost, though its tools have run, and the"
-        f" next {'turn' if found.loaded else 'start'} does not know what was done"
-    )
-    cure = "save in a `finally`, or each message as it comes"
-    return Draft(found.turn, message, cure, (Note(found.save, "the turn is saved here only"),))
-
-
-def _taken(found: TakenBack) -> Draft:
-    message = (
-        f"when a later round fails, the whole turn is taken out of `{describe(found.slot)}` here: what its tools have"
-        " done, the next turn does not know, and may do again"
-    )
-    cure = "keep the finished rounds, and take off only what stands behind the last result"
-    return Draft(found.node, message, cure, (Note(found.request, "tools have run when this fails"),))
-
-
-def _kept_old(found: LateReturn) -> Draft:
-    history = describe(found.history)
-    message = (
-        f"an error in a later round leaves `{history}` as it was: the replies and tool results of the turn are lost,"
-        " though its tools have run, and the next turn runs them again"
-    )
-    cure = f"add each message to `{history}` as it comes, or give back what there is when a request fails"
-    return Draft(found.node, message, cure, (Note(found.turn, "the turn, in which a request may fail"),))
-
-
-def _emptied(found: Emptied) -> Draft:
-    message = (
-        "the stored history is emptied here, and what stays of it is put back message by message: an error or a"
-        " cancellation in between loses the rest for good"
-    )
-    cure = "write the new history as a whole (in one transaction, say), or put the old one back when that fails"
-    notes = (Note(found.load, "what is stored is loaded here"), Note(found.save, "put back here"))
-    return Draft(found.clear, message, cure, notes)
-
-
-def _removed(found: RemovedFirst) -> Draft:
-    history = describe(found.history)
-    message = (
-        f"messages are taken out of `{history}` here, before `{ex.source(found.request.func, 40)}` has made of them"
-        " what takes their place: where that fails, they are lost"
-    )
-    cure = f"ask first, and take them out of `{history}` when the answer is there"
-    return Draft(found.node, message, cure, (Note(found.request, "this request may fail"),))
-
-
-def _told_late(found: LateRun) -> Draft:
-    cure = "store what was done in a `finally`, or each message as it comes"
-    if found.way in {"error", "request"}:
-        fails = "a later round of this fails" if found.way == "error" else "this request fails in a later round"
-        message = (
-            f"when {fails}, nothing stores the turn: its replies and tool results are lost, though its tools have run,"
-            " and the next turn runs them again"
-        )
-        at = [Note(found.run, "this request may fail"), Note(found.told, "the turn is stored here only")]
-        at += [Note(found.handler, "its error ends the turn here")] if found.handler is not None else []
-        return Draft(found.leaves, message, cure, beside(found.leaves, at))
-    how = _HOW["yield"] if found.way == "yield" else "this may fail, which ends the turn"
-    message = (
-        f"{how}, before anything of it is stored: what tools have done is lost, and the next turn does not know of it"
-    )
-    cure = cure if found.way == "yield" else "store what was done first, and then send it"
-    notes = (Note(found.run, "the turn, which runs tools"), Note(found.told, "stored here"))
-    return Draft(found.leaves, message, cure, notes)
-
-
-def _unseen(found: Untracked) -> Draft:
-    column = describe(found.column)
-    message = (
-        f"`{column}` is a plain column, and this changes its list in place: the commit does not write it,"
-        " and the next turn does not know of the message"
-    )
-    cure = f"put a new list there (`{column} = [*{column}, message]`), or call `flag_modified` before the commit"
-    return Draft(found.stored.node, message, cure, (Note(found.commit, "committed here"),))
-
-
-def _digest(anatomy: Anatomy, found: Digest) -> Draft:
-    history, (there, empty) = describe(found.history), found.empty
-    fails = there.module.in_handler(empty)
-    message = (
-        f"the messages of `{history}` give way here to what `{ex.source(found.request.func, 40)}` makes of them:"
-        f" where it {'fails' if fails else 'gives nothing'}, they are lost all the same"
-    )
-    if found.left:
-        message = (
-            f"the older messages of `{history}` are left out here, where `{ex.source(found.request.func, 40)}`"
-            " has made nothing of them: they are lost without a summary"
-        )
-    if found.text:
-        message = (
-            f"what `{history}` has kept of older messages gives way here to what `{ex.source(found.request.func, 40)}`"
-            f" makes of it: where it {'fails' if fails else 'gives nothing'}, that is lost all the same"
-        )
-    cure = "go on with the old messages where there is no summary of them"
-    notes = [
-        Note(found.request, "this request is made of the messages"),
-        Note(
-            empty,
-            f"here it may be {'what an error leaves' if fails else 'nothing'}",
-            None if there is anatomy else there.module,
-        ),
-    ]
-    return Draft(found.node, message, cure, beside(found.node, notes))
-
-
 def _waiting(found: Unhanded) -> Draft:
-    waiting = describe(found.waiting)
-    if found.way == "error":
-        message = (
-            f"when this request fails behind a tool's run, nothing stores `{waiting}`: the replies and tool results in"
-            " it are lost, and the next turn runs the tools again"
-        )
-        notes = (
-            Note(found.handover, f"`{waiting}` is stored here only"),
-            Note(found.stored.node, f"`{waiting}` holds the messages of the turn"),
-        )
-        return Draft(found.leaves, message, f"store `{waiting}` in a `finally`, or each message as it comes", notes)
-    if found.way == "early":
-        message = (
-            f"`{waiting}` is written before this reply is put into it, and not again:"
-            " the next turn begins with the question, and without the answer"
-        )
-        cure = f"write `{waiting}` again behind this"
-        return Draft(found.leaves, message, cure, (Note(found.handover, "written here"),))
-    how, what = _HOW[found.way], "anything of it" if found.told else f"`{waiting}`"
+    waiting = f"`{describe(found.waiting)}`"
+    notes = [
+        Note(found.handover, f"{waiting} is stored here only"),
+        Note(found.stored.node, f"{waiting} holds the messages of the turn"),
+    ]
+    how = _HOW.get(found.way, "this request fails behind a tool's run")
+    return _lost(found.leaves, waiting, how, notes, fails=found.way == "error")
+
+
+def _ended(found: TurnEnd) -> Draft:
+    notes = [Note(found.run, "a request of the turn"), Note(found.told, "the turn is stored here only")]
+    if found.handler is not None:
+        notes.append(Note(found.handler, "its error ends the turn here"))
+    return _lost(found.leaves, "the turn", _HOW[found.way], notes, fails=found.way in {"run", "request"})
+
+
+def _lost(leaves: cst.CSTNode, what: str, how: str, notes: list[Note], *, fails: bool) -> Draft:
     message = (
-        f"{how} before {what} is stored: the replies and tool results in it are lost,"
-        " and the next turn does not know what was done"
+        f"when {how}, nothing stores {what}: its replies and tool results are lost, though tools have run, and the next"
+        " turn runs them again"
+        if fails
+        else f"{how} before {what} is stored: its replies and tool results are lost, and the next turn does not know"
+        " what was done"
     )
-    cure = f"store {'what was done' if found.told else what} in a `finally`, or each message as it comes"
-    notes = (
-        Note(found.stored.node, f"`{waiting}` holds the messages of the turn"),
-        Note(found.handover, "stored here"),
-    )
-    return Draft(found.leaves, message, cure, notes)
+    return Draft(leaves, message, f"store {what} in a `finally`, or each message as it comes", beside(leaves, notes))

@@ -27,11 +27,11 @@ from lint_rules.anatomy.turns.lasting_places import Kept
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
-from lint_rules.rules.unsaved_turn_history.detached import is_put_nowhere
 from lint_rules.rules.unsaved_turn_history.how_sent import How, how_sent, is_kept_by_server
-from lint_rules.rules.unsaved_turn_history.late_runs import headers
+from lint_rules.rules.unsaved_turn_history.own_lists import is_put_nowhere
 from lint_rules.rules.unsaved_turn_history.shown_replies import ShownReplies
 from lint_rules.rules.unsaved_turn_history.single_turns import single_turns
+from lint_rules.rules.unsaved_turn_history.turn_ends import headers_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -189,7 +189,7 @@ class _Search:
         start, saved = self.anatomy.points(function, [ask]), self.anatomy.points(function, saves)
         if not flow.reaches(start, saved, exceptions=False):
             return
-        around = [outer for save in saves for outer in headers(module, save, turn.ask)]
+        around = [outer for save in saves for outer in headers_of(module, save, turn.ask)]
         every = [save for each in self.anatomy.stored_turns.of(function) for save in each.saves]
         named = {ex.dotted(save.func) for save in every if isinstance(save, cst.Call)}
         alike = [call for call in function.nodes_of(cst.Call) if ex.dotted(call.func) in named]

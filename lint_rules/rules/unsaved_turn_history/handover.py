@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
@@ -20,8 +19,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, is_read, is_store, stores_by_name
-from lint_rules.anatomy.turns.turns import MOST_REQUESTS
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, is_store, stores_by_name
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
@@ -31,7 +29,7 @@ from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.mentions import mentions, names_in
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -40,18 +38,15 @@ _NOT_YET = frozenset({"user", "system"})
 _WHOLE = re.compile(
     r"append|save|store|record|remember|persist|extend|commit|upsert|histor|messages|turn|all|many|dump"
 )
-_MOST_CALLS = 150
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
-Way = Literal["leaves", "handler", "yield", "error", "early"]
+Way = Literal["leaves", "handler", "yield", "error"]
 
 
 @record
 class Unhanded:
     """A way out that passes by the hand-over: `leaves` is the statement or handler at which it goes wrong.
 
-    On the way "early" that is where a reply is put into the list, after the hand-over. On the way "error" that is the
-    request whose error does not come to it. `told`: the list is never handed over, and at `handover` what lasts is told
-    how the turn ended.
+    On the way "error" that is the request whose error does not come to it.
     """
 
     leaves: cst.CSTNode
@@ -60,7 +55,6 @@ class Unhanded:
     stored: Stored
     handover: cst.CSTNode
     function: Scope
-    told: bool = False
 
 
 def unhanded_turns(anatomy: Anatomy) -> Iterator[Unhanded]:
@@ -99,23 +93,13 @@ class _Search:
                 replies = any(one.slot == slot and self._is_reply(one) for one in written)
                 if not replies:
                     handovers = [node for node in handovers if not self._goes_into_list(node)]
-                ran = [one for one in stored if self._tools_ran(one)]
-                if handovers:
-                    waiting = [one for one in stored if self._waits_still(one, slot, handovers)]
-                    yield from self._lost(function, slot, waiting, handovers) if waiting else ()
-                elif loads is not None and ran and replies:
-                    yield from self._untold(function, slot, ran)
+                waiting = [one for one in stored if handovers and self._waits_still(one, slot, handovers)]
+                yield from self._lost(function, slot, waiting, handovers) if waiting else ()
 
     def _goes_into_list(self, handover: cst.CSTNode) -> bool:
         """Whether results go into a list behind their calls: without them, these have none, which is another matter."""
         stored = self.anatomy.transcript.at(handover)
         return any(one.slot is not None and one.slot[0] != "outside" for one in stored)
-
-    def _untold(self, function: Scope, slot: Slot, ran: list[Stored]) -> Iterator[Unhanded]:
-        """A list that goes nowhere, where what lasts is told how the turn ended, but not on each way."""
-        told = self._told(function, ran)
-        same = set(self.anatomy.points(function, self.late.told_alike(function, told)))
-        yield from (replace(each, told=True) for each in (self._lost(function, slot, ran, told, same) if told else ()))
 
     def _waits_still(self, one: Stored, slot: Slot, handovers: list[cst.CSTNode]) -> bool:
         """Whether a message is one of this turn, behind a request, and in no place yet that lasts.
@@ -219,47 +203,6 @@ class _Search:
         saves = (save for save in self.anatomy.storage.saves(function) if save.outside)
         more = [save.node for save in saves if save.node not in found and self._holds(save.value, slot)]
         return [node for node in (*found, *more) if not self.lasting.is_asked_for(node)]
-
-    def _told(self, function: Scope, ran: list[Stored]) -> list[cst.CSTNode]:
-        """Where what lasts is told how a turn ended whose rounds are in a list that goes nowhere.
-
-        Of the results: `log.append(report(results))`; or of what the model said, too: `store.add(key, reply)`. Nowhere
-        where it is told in each round, or by the tools as they run.
-        """
-        asks = self.anatomy.turns.requests(function)
-        if len(asks) > MOST_REQUESTS:
-            return []
-        contents = [one.message.content for one in ran if one.message is not None]
-        results = names_in(*(value for value in contents if value is not None))
-        names = (
-            self.places.derived(function, function.node, grown=True, known=results, others=asks) if results else set()
-        )
-        names = names.union(*(self.places.derived(function, ask) for ask in asks))
-        again = Again(self.anatomy, function)
-        told: list[cst.CSTNode] = [
-            one.node
-            for one in self.anatomy.transcript.stored(function)
-            if one.slot is not None and again.grows(one) and self.lasting.keeps(one.slot) is not None
-            and any(is_read(node, names) for node in walk(one.node))
-        ]  # fmt: skip
-        kept = self.anatomy.stored_turns.of(function) if self._is_short(function) else []
-        turns = (turn for turn in kept if turn.load is not None)
-        told += [save for turn in turns if turn.whole is None for save in turn.saves if save not in told]
-        if any(not results.isdisjoint(self.places.derived(function, node)) for node in told):
-            return []  # what gives a result has told of it
-        asking = set(self.anatomy.points(function, asks))
-        loops = [loop for ask in asks if (loop := self.anatomy.module.loop_around(ask, own=True)) is not None]
-        each = (
-            again.leads(again.points(node), asking, again.outside(loop), exceptions=False)
-            for node in told
-            for loop in loops
-            if self.anatomy.module.inside(node, loop)
-        )
-        return [] if any(each) else told
-
-    def _is_short(self, function: Scope) -> bool:
-        """Whether its calls may be looked at, each with each other."""
-        return len(function.nodes_of(cst.Call)) <= _MOST_CALLS
 
     def _hands_over(self, node: cst.CSTNode, slot: Slot, function: Scope) -> bool:
         if isinstance(node, cst.Assign):
@@ -382,23 +325,19 @@ class _Search:
         slot: Slot,
         stored: list[Stored],
         handovers: list[cst.CSTNode],
-        told: set[Point] | None = None,
     ) -> Iterator[Unhanded]:
-        """`told` are the points at which what lasts is told of the turn, where the list itself is never handed over."""
         again = Again(self.anatomy, function)
         flow = self.anatomy.flow(function)
         starts = self.anatomy.points(function, [s.node for s in stored])
         ends = set(self.anatomy.points(function, handovers))
         if not again.leads(starts, ends, exceptions=False):
-            if told is None:
-                yield from self._too_early(again, slot, stored, handovers)
             return
         loops = self._loops_over(slot, handovers)
         ends.update(self.anatomy.points(function, loops))
         around = self._around(function, handovers, stored, loops)
         given_back = self._given_back(function, slot, handovers)
         around |= self._if_longer(function, handovers, slot)
-        barred = ends | around | given_back | (told or set())
+        barred = ends | around | given_back
         path = again.path(starts, {flow.exit}, barred, exceptions=False)
         passed = self._leaves(path, exceptions=False) if path is not None else None
         rounds = [one.node for one in stored if type(one.node) is cst.Call and self.late.fails(one.node)]
@@ -413,32 +352,9 @@ class _Search:
         if closed is not None:
             yield closed
         elif (
-            told is None
-            and (not around or again.path(starts, {flow.exit}, ends | given_back, exceptions=False) is None)
-            and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return)))
-        ):
+            not around or again.path(starts, {flow.exit}, ends | given_back, exceptions=False) is None
+        ) and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return))):
             yield from self._thrown(again, slot, stored, handovers, barred)
-
-    def _too_early(
-        self, again: Again, slot: Slot, stored: list[Stored], handovers: list[cst.CSTNode]
-    ) -> Iterator[Unhanded]:
-        """A reply that is put into a list which was written out before, and which goes nowhere afterwards."""
-        function = again.function
-        written = {save.node for save in self.anatomy.storage.saves(function) if save.outside}
-        replies = [one for one in stored if self._is_reply(one)]
-        after = self.anatomy.points(function, [one.node for one in replies])
-        users = [
-            node
-            for node in function.nodes_of(cst.Name)
-            if self.anatomy.facts.slots.of(node) in self._views(slot)
-            and not any(self.anatomy.module.inside(node, one.node) for one in stored)
-        ]
-        if not written.issuperset(handovers) or self._kept_one_by_one(function, slot, handovers):
-            return
-        if any(one.node in written for one in replies):  # what is called puts it there, and writes it out
-            return
-        if not again.leads(after, set(self.anatomy.points(function, users)), exceptions=False):
-            yield Unhanded(replies[0].node, "early", slot, replies[0], handovers[-1], function)
 
     def _thrown(
         self,

@@ -1,4 +1,4 @@
-"""A turn that another function runs, tools and all, and of which what lasts is told only behind it.
+"""A turn on which what lasts is told of it only behind its rounds: a way out that passes by that loses them.
 
 answer = agent.run(store.history(key), text)    # asks, runs tools, asks again: each request may fail
 store.add(key, answer)                          # what the tools have done is told here, or nowhere
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from dataclasses import replace
-from itertools import takewhile
+from itertools import chain, islice, takewhile
 from typing import Literal
 
 import libcst as cst
@@ -35,14 +35,14 @@ from lint_rules.syntax.walk import walk
 
 _PUT = frozenset({*GROWING, "rebind"})
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
-Way = Literal["error", "request", "yield", "send"]
+Way = Literal["leaves", "handler", "run", "request", "yield"]
 
 
 @record
-class LateRun:
-    """`told` tells what lasts of the turn that `run` has run. A way passes by it, from `leaves`: the error of a later
-    request of that, the reader of a generator, who stops there, or what fails there to send the answer. Where the
-    function runs the tools itself, `run` is the later `request`. An error ends the turn in `handler`, or leaves it.
+class TurnEnd:
+    """`told` tells what lasts of the turn that `run` has run. A way passes by it, from `leaves`: one that leaves, or
+    the error of a later request, or the reader of a generator, who stops there. Where the function runs the tools
+    itself, `run` is a later `request`. An error ends the turn in `handler`, or leaves it.
     """
 
     run: cst.Call
@@ -52,7 +52,22 @@ class LateRun:
     handler: cst.CSTNode | None = None
 
 
-def late_runs(anatomy: Anatomy, known: Container[Scope]) -> Iterator[LateRun]:
+@record
+class _Turn:
+    """A turn as its ways out are asked for: `tells` are all places where what lasts is told anything, `headers` what
+    stands around them, and `ends` where the turn is over, or the next one begins."""
+
+    again: Again
+    run: cst.Call
+    told: list[cst.CSTNode]
+    tells: list[cst.CSTNode]
+    headers: list[cst.CSTNode]
+    given_back: set[Point]
+    ends: set[Point]
+    renewed: set[Point]
+
+
+def turn_ends(anatomy: Anatomy, known: Container[Scope]) -> Iterator[TurnEnd]:
     """Those of a file, for each run the first; of functions of which the like is `known`, none."""
     search = _Search(anatomy)
     for function in anatomy.module.functions:
@@ -70,7 +85,7 @@ class _Search:
         self.places = ReplyPlaces(anatomy)
         self.resources = anatomy.resources
 
-    def place(self, function: Scope, late: LateRun) -> cst.CSTNode | None:
+    def place(self, function: Scope, late: TurnEnd) -> cst.CSTNode | None:
         """Where the function itself shows it, and no helper that was put in its place."""
         return next((node for node in (late.leaves, late.run, late.told) if self.is_own(function, node)), None)
 
@@ -85,43 +100,72 @@ class _Search:
         owner = max(around, key=lambda each: self.anatomy.line(each.node), default=None)
         return owner is not None and (owner is function or module.inside(owner.node, function.node))
 
-    def of(self, function: Scope, run: cst.Call) -> Iterator[LateRun]:
-        again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
+    def of(self, function: Scope, run: cst.Call) -> Iterator[TurnEnd]:
+        """The first way of a turn that passes by what stores it: it is left, or fails, or nobody reads to its end."""
         elsewhere = self.late.runs_tools(run)
+        again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
         late = elsewhere or (self.anatomy.turns.may_fail(run) and self._is_late(again, here))
         told = self._told(function, run) if late and not self.anatomy.conversations.is_named(run) else []
         if not told or (self._is_kept_within if elsewhere else self._is_kept_here)(function, run, told):
             return
         told = [node for node in told if again.leads(here, set(again.points(node)), exceptions=False)]
-        wanted = [head for node in told for head in headers(self.anatomy.module, node, run)]
+        if told:
+            turn = self._turn(again, run, told, elsewhere)
+            left = self._left(turn) if not elsewhere else ()
+            yield from islice(chain(left, self._failed(turn), self._closed(turn)), 1)
+
+    def _turn(self, again: Again, run: cst.Call, told: list[cst.CSTNode], elsewhere: bool) -> _Turn:
+        function, module = again.function, self.anatomy.module
         same = self.late.told_alike(function, told)
-        begins = {n for n in same if self.anatomy.module.before(n, run)}  # of the next turn
+        begins = {node for node in same if module.before(node, run)}  # of the next turn
+        headers = [outer for node in told for outer in headers_of(module, node, run)]
         given_back = [] if elsewhere else self.late.given_back(function)
-        tells = [*told, *(n for n in same if n not in begins)]
-        around = self.anatomy.points(function, [*wanted, *given_back])
-        barred = {*self.anatomy.points(function, tells), *around}
         next_turn = self.anatomy.points(function, [*begins, *self._loads(function, run)])
         put = {one.slot for one in self.anatomy.transcript.stored(function) if one.node in told}
         own = {slot for slot in self._handed(function, run) & put if self.lasting.keeps(slot) is None}
-        renewed = [point for slot in own for point in again.bound(slot, grown=False)]
-        ends = {*next_turn} - {*renewed} if own else {again.graph.raises, again.graph.exit, *next_turn}
-        taken = set() if elsewhere or self.anatomy.turns.escapes(run) else {again.graph.raises}
-        fails = bool(told) and (self.late.fails(run) or not elsewhere)
-        telling = self._telling_results(function, run, tells) if fails else ()
-        kept = {*self.anatomy.points(function, telling), *around, *renewed}
-        if fails and fails_to(again, self.late.points(again, run), ends - taken, kept):
-            way: Way = "error" if elsewhere else "request"
-            caught = (point for point in again.failed(run) if isinstance(point.statement, cst.ExceptHandler))
-            ending = (point.statement for point in caught if again.leads([point], ends - taken, kept, exceptions=False))
-            yield LateRun(run, told[-1], way, run, next(ending, None))
+        renewed = {point for slot in own for point in again.bound(slot, grown=False)}
+        ends = {*next_turn} - renewed if own else {again.graph.raises, again.graph.exit, *next_turn}
+        tells = [*told, *(node for node in same if node not in begins)]
+        return _Turn(again, run, told, tells, headers, {*self.anatomy.points(function, given_back)}, ends, renewed)
+
+    def _left(self, turn: _Turn) -> Iterator[TurnEnd]:
+        """By a `return` or `break` behind a tool's run, or in the handler of what fails there."""
+        again, function = turn.again, turn.again.function
+        wished = [outer for outer in turn.headers if not self.places.about_calls(outer)]
+        barred = {*self.anatomy.points(function, [*turn.tells, *wished]), *turn.given_back}
+        ran = [point for point in self._ran(function) if point not in barred]
+        path = again.path(ran, {again.graph.exit}, barred, exceptions=False)
+        caught = [] if path else again.path(ran, {again.graph.exit}, barred)
+        statements = [point.statement for point in reversed(path or caught or []) if point.statement is not None]
+        kinds = (cst.Return, cst.Break) if path else (cst.ExceptHandler,)
+        leaves = next((each for each in statements if isinstance(each, kinds)), None)
+        if leaves is not None:
+            yield TurnEnd(turn.run, turn.told[-1], "leaves" if path else "handler", leaves)
+
+    def _failed(self, turn: _Turn) -> Iterator[TurnEnd]:
+        """By the error of a later request."""
+        again, run, function = turn.again, turn.run, turn.again.function
+        elsewhere = self.late.runs_tools(run)
+        if elsewhere and not self.late.fails(run):
             return
-        ways = [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told and elsewhere else []
-        for node in ways:
+        ends = turn.ends - (set() if elsewhere or self.anatomy.turns.escapes(run) else {again.graph.raises})
+        telling = self._telling_results(function, run, turn.tells)
+        kept = {*self.anatomy.points(function, [*telling, *turn.headers]), *turn.given_back, *turn.renewed}
+        if fails_to(again, self.late.points(again, run), ends, kept):
+            caught = (point for point in again.failed(run) if isinstance(point.statement, cst.ExceptHandler))
+            ending = (point.statement for point in caught if again.leads([point], ends, kept, exceptions=False))
+            yield TurnEnd(run, turn.told[-1], "run" if elsewhere else "request", run, next(ending, None))
+
+    def _closed(self, turn: _Turn) -> Iterator[TurnEnd]:
+        """By who reads a generator and stops, or by what sends the answer, and fails."""
+        again, run, function = turn.again, turn.run, turn.again.function
+        barred = {*self.anatomy.points(function, [*turn.tells, *turn.headers]), *turn.given_back}
+        done = self.anatomy.points(function, [run]) if self.late.runs_tools(run) else self._ran(function)
+        for node in function.nodes_of(cst.Yield):
             points = [point for point in again.points(node) if point not in barred]
-            if again.leads(here, set(points), barred, exceptions=False) or self._hands_out(node, run):
-                if again.leads(points, barred, exceptions=False) and fails_to(again, points, ends, barred):
-                    yield LateRun(run, told[-1], "yield" if isinstance(node, cst.Yield) else "send", node)
-                    return
+            if again.leads(done, set(points), barred, exceptions=False) or self._hands_out(node, run):
+                if again.leads(points, barred, exceptions=False) and fails_to(again, points, turn.ends, barred):
+                    yield TurnEnd(run, turn.told[-1], "yield", node)
 
     def _telling_results(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
         """Where what lasts may be told of results that were there before a request failed.
@@ -182,7 +226,9 @@ class _Search:
         stored = self.anatomy.transcript.stored(function)
         keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
         same = self.late.told_alike(function, told)
-        loops = [head for node in same for head in headers(self.anatomy.module, node, run) if _goes_through(head, node)]
+        loops = [
+            head for node in same for head in headers_of(self.anatomy.module, node, run) if _goes_through(head, node)
+        ]
         kept = set(self.anatomy.points(function, [*keeps, *told, *same, *loops]))
         results = self.late.results(self.anatomy, function)
         put = set(self.anatomy.points(function, [node for node, place in results if place is not None]))
@@ -207,18 +253,9 @@ class _Search:
         results = [result for result, _ in self.late.results(there, callee)]
         return isinstance(node, cst.Yield) and there.leads(callee, results, callee.nodes_of(cst.Yield))
 
-    def _sends(self, function: Scope, run: cst.Call) -> Iterator[cst.Call]:
-        """What hands on what a run gives, and waits for somebody else to take it: `await message.reply(answer)`."""
-        names = self.places.derived(function, run)
-        for call in function.nodes_of(cst.Call):
-            waits = isinstance(self.anatomy.module.parent[call], cst.Await) and call is not run
-            if waits and holds([arg.value for arg in call.args], run, names) and body(self.anatomy, call) is None:
-                if not self.anatomy.turns.reaches_model(call):
-                    yield call
-
     def _told(self, function: Scope, run: cst.Call) -> list[cst.CSTNode]:
         """Where what lasts is told of what a run gives, behind it."""
-        names = self.places.derived(function, run)
+        names, again = self.places.derived(function, run), Again(self.anatomy, function)
         kept = (turn for turn in self.anatomy.stored_turns.of(function) if turn.ask is run and turn.load is not None)
         found: list[cst.CSTNode] = [save for turn in kept for save in turn.saves]
         stored = [one for one in self.anatomy.transcript.stored(function) if one.kind in _PUT]
@@ -228,7 +265,7 @@ class _Search:
             store = (
                 store_of(self.anatomy, call, function) if holds([arg.value for arg in call.args], run, names) else None
             )
-            found += [call] if store is not None and store.grows else []
+            found += [call] if store is not None and store.grows and (store.told or not again.follows(call, run, ())) else []
         for node in function.nodes_of(cst.Assign):
             found += [node] if mentions(names, node.value) and self._puts_back(function, node, run) else []
         own = self._handed(function, run) - self.late.kept(run) if put and not found else ()
@@ -292,7 +329,7 @@ class _Search:
         return any(not made.isdisjoint(self.resources.of(node).made) for node in rows) or self.late.stores(run)
 
 
-def headers(module: SourceModule, node: cst.CSTNode, run: cst.Call) -> Iterator[cst.CSTNode]:
+def headers_of(module: SourceModule, node: cst.CSTNode, run: cst.Call) -> Iterator[cst.CSTNode]:
     """What stands around a place, and not around a run: the loop over what it gave; an `if` is a wish."""
     around = takewhile(lambda outer: not module.inside(run, outer), module.ancestors(node))
     return (outer for outer in around if isinstance(outer, (cst.If, cst.For, cst.While, cst.Match)))
