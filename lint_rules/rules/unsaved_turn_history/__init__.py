@@ -296,9 +296,6 @@ def _replaced(found: Replaced) -> Draft:
 def _never_run(found: Unrun) -> Draft:
     lost = "what was said is not stored" if found.history is None else f"nothing is stored in `{found.history}`"
     notes = (Note(found.write, "what it would have stored"),) if found.write is not None else ()
-    if found.handed_on:
-        message = f"`{found.function}` is a coroutine function, and what it gives here nobody awaits: {lost}"
-        return Draft(found.node, message, "await it, or run it as a task of the event loop", notes)
     message = f"`{found.function}` is a coroutine and is not awaited: it never runs, and {lost}"
     return Draft(found.node, message, "await it", notes)
 

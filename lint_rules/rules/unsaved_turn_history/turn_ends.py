@@ -265,7 +265,9 @@ class _Search:
             store = (
                 store_of(self.anatomy, call, function) if holds([arg.value for arg in call.args], run, names) else None
             )
-            found += [call] if store is not None and store.grows and (store.told or not again.follows(call, run, ())) else []
+            found += (
+                [call] if store is not None and store.grows and (store.told or not again.follows(call, run, ())) else []
+            )
         for node in function.nodes_of(cst.Assign):
             found += [node] if mentions(names, node.value) and self._puts_back(function, node, run) else []
         own = self._handed(function, run) - self.late.kept(run) if put and not found else ()
