@@ -198,7 +198,6 @@ from lint_rules.rules.unsaved_turn_history.replaced import Replaced, replaced_hi
 from lint_rules.rules.unsaved_turn_history.turn_ends import TurnEnd, turn_ends
 from lint_rules.rules.unsaved_turn_history.unawaited import Unrun, unrun_stores
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk
 
 _HOW = {
     "leaves": "the turn can end here",
@@ -214,9 +213,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from map(_reply, forgotten)
     asked = {found.asks for found in forgotten}
     yield from (_passed(passed) for passed in passed_stores(anatomy) if passed.asks not in asked)
-    for repeated in repeated_requests(anatomy):
-        if isinstance(repeated.test, cst.If) or repeated.asks not in asked:
-            yield _round(anatomy, repeated)
+    yield from map(_round, repeated_requests(anatomy))
     waiting = [*unhanded_turns(anatomy)]
     yield from map(_waiting, waiting)
     for replaced in replaced_histories(anatomy):
@@ -254,36 +251,15 @@ def _named(stored: Stored, slot: Slot) -> str:
     return ex.source(base, 40) if here and base is not None else describe(slot)
 
 
-def _round(anatomy: Anatomy, found: RepeatedRequest) -> Draft:
+def _round(found: RepeatedRequest) -> Draft:
     history = _named(found.stores, found.history)
-    if isinstance(found.test, Stored):
-        message = (
-            f"this goes into `{history}` in the place of the reply that it speaks of: the model does not see what it"
-            " has said, and the round is lost"
-        )
-        notes = (Note(found.asks, "the request"), Note(found.stores.node, f"where a reply gets into `{history}`"))
-        return Draft(found.test.node, message, f"append the reply to `{history}` first", notes)
-    which = "that ends otherwise (`max_tokens`, say)" if _is_second_test(anatomy, found.test) else "without tool calls"
     message = (
-        f"a reply {which} passes by this test: nothing is added to `{history}`,"
+        f"a reply without tool calls passes by this test: nothing is added to `{history}`,"
         " and the next round sends the same request again"
     )
     cure = f"append the reply to `{history}` in every case, and end the loop when it has no tool calls"
     notes = (Note(found.asks, "the request"), Note(found.stores.node, f"the only growth of `{history}`"))
     return Draft(found.test, message, cure, notes)
-
-
-def _is_second_test(anatomy: Anatomy, test: cst.If) -> bool:
-    """Whether the loop has asked before why the reply ended: `stop_reason == "end_turn"`, then `== "tool_use"`."""
-    if not isinstance(test.test, cst.Comparison):
-        return False
-    asked = ex.source(test.test.left)
-    loop = anatomy.module.loop_around(test)
-    return loop is not None and any(
-        isinstance(node, cst.If) and isinstance(node.test, cst.Comparison) and node is not test
-        and anatomy.module.before(node, test) and ex.source(node.test.left) == asked
-        for node in walk(loop.body)
-    )  # fmt: skip
 
 
 def _replaced(found: Replaced) -> Draft:
