@@ -185,14 +185,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.rules.unsaved_turn_history.forgotten import Forgotten, Passed, forgotten_replies, passed_stores
-from lint_rules.rules.unsaved_turn_history.handover import Unhanded, unhanded_turns
+from lint_rules.rules.unsaved_turn_history.handover import unhanded_turns
 from lint_rules.rules.unsaved_turn_history.repeated_requests import RepeatedRequest, repeated_requests
 from lint_rules.rules.unsaved_turn_history.replaced import Replaced, replaced_histories
 from lint_rules.rules.unsaved_turn_history.turn_ends import TurnEnd, turn_ends
@@ -203,6 +201,7 @@ _HOW = {
     "leaves": "the turn can end here",
     "handler": "this handler ends the turn",
     "yield": "whoever reads this generator may stop here, which ends it",
+    "error": "this request fails behind a tool's run",
     "run": "a later round of this fails",
     "request": "this request fails in a later round",
 }
@@ -214,12 +213,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     asked = {found.asks for found in forgotten}
     yield from (_passed(passed) for passed in passed_stores(anatomy) if passed.asks not in asked)
     yield from map(_round, repeated_requests(anatomy))
-    waiting = [*unhanded_turns(anatomy)]
-    yield from map(_waiting, waiting)
     for replaced in replaced_histories(anatomy):
         yield _replaced(replaced)
     yield from map(_never_run, unrun_stores(anatomy))
-    yield from map(_ended, turn_ends(anatomy, {unhanded.function for unhanded in waiting}))
+    waiting = [*unhanded_turns(anatomy)]
+    known = {anatomy.module.scope_of[found.turn].function for found in waiting}
+    yield from map(_ended, (*waiting, *turn_ends(anatomy, known)))
 
 
 def _reply(found: Forgotten) -> Draft:
@@ -276,29 +275,19 @@ def _never_run(found: Unrun) -> Draft:
     return Draft(found.node, message, "await it", notes)
 
 
-def _waiting(found: Unhanded) -> Draft:
-    waiting = f"`{describe(found.waiting)}`"
-    notes = [
-        Note(found.handover, f"{waiting} is stored here only"),
-        Note(found.stored.node, f"{waiting} holds the messages of the turn"),
-    ]
-    how = _HOW.get(found.way, "this request fails behind a tool's run")
-    return _lost(found.leaves, waiting, how, notes, fails=found.way == "error")
-
-
 def _ended(found: TurnEnd) -> Draft:
-    notes = [Note(found.run, "a request of the turn"), Note(found.told, "the turn is stored here only")]
+    what = "the turn" if found.waiting is None else f"`{describe(found.waiting)}`"
+    holds = "a request of the turn" if found.waiting is None else f"{what} holds the messages of the turn"
+    notes = [Note(found.turn, holds), Note(found.told, f"{what} is stored here only")]
     if found.handler is not None:
         notes.append(Note(found.handler, "its error ends the turn here"))
-    return _lost(found.leaves, "the turn", _HOW[found.way], notes, fails=found.way in {"run", "request"})
-
-
-def _lost(leaves: cst.CSTNode, what: str, how: str, notes: list[Note], *, fails: bool) -> Draft:
+    how = _HOW[found.way]
     message = (
         f"when {how}, nothing stores {what}: its replies and tool results are lost, though tools have run, and the next"
         " turn runs them again"
-        if fails
+        if found.way in {"error", "run", "request"}
         else f"{how} before {what} is stored: its replies and tool results are lost, and the next turn does not know"
         " what was done"
     )
-    return Draft(leaves, message, f"store {what} in a `finally`, or each message as it comes", beside(leaves, notes))
+    cure = f"store {what} in a `finally`, or each message as it comes"
+    return Draft(found.leaves, message, cure, beside(found.leaves, notes))

@@ -8,8 +8,7 @@ self.history.extend(new)        # handed over: a path that leaves before this po
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -26,12 +25,12 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import leaves
 from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
+from lint_rules.rules.unsaved_turn_history.turn_ends import TurnEnd, Way, closed, left
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _NOT_YET = frozenset({"user", "system"})
@@ -39,25 +38,9 @@ _WHOLE = re.compile(
     r"append|save|store|record|remember|persist|extend|commit|upsert|histor|messages|turn|all|many|dump"
 )
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
-Way = Literal["leaves", "handler", "yield", "error"]
 
 
-@record
-class Unhanded:
-    """A way out that passes by the hand-over: `leaves` is the statement or handler at which it goes wrong.
-
-    On the way "error" that is the request whose error does not come to it.
-    """
-
-    leaves: cst.CSTNode
-    way: Way
-    waiting: Slot
-    stored: Stored
-    handover: cst.CSTNode
-    function: Scope
-
-
-def unhanded_turns(anatomy: Anatomy) -> Iterator[Unhanded]:
+def unhanded_turns(anatomy: Anatomy) -> Iterator[TurnEnd]:
     """For each waiting list of a file, a way on which it is lost; for generators also what is saved at their end."""
     search = _Search(anatomy)
     yielding = {anatomy.module.scope_of[node].function for node in anatomy.module.nodes_of(cst.Yield)}
@@ -78,7 +61,7 @@ class _Search:
         self.late = LateTurns(anatomy)
         self._known_views: dict[Slot, set[Slot]] = {}
 
-    def of(self, function: Scope) -> Iterator[Unhanded]:
+    def of(self, function: Scope) -> Iterator[TurnEnd]:
         lists: dict[Slot, list[Stored]] = {}
         written = self.anatomy.transcript.stored(function)
         for one in written:
@@ -325,65 +308,51 @@ class _Search:
         slot: Slot,
         stored: list[Stored],
         handovers: list[cst.CSTNode],
-    ) -> Iterator[Unhanded]:
+    ) -> Iterator[TurnEnd]:
         again = Again(self.anatomy, function)
-        flow = self.anatomy.flow(function)
-        starts = self.anatomy.points(function, [s.node for s in stored])
-        ends = set(self.anatomy.points(function, handovers))
-        if not again.leads(starts, ends, exceptions=False):
+        starts, told = (self.anatomy.points(function, each) for each in ([s.node for s in stored], handovers))
+        if not again.leads(starts, set(told), exceptions=False):
             return
         loops = self._loops_over(slot, handovers)
-        ends.update(self.anatomy.points(function, loops))
-        around = self._around(function, handovers, stored, loops)
+        ends = {*told, *self.anatomy.points(function, loops)}
+        around = self._around(function, handovers, stored, loops) | self._if_longer(function, handovers, slot)
         given_back = self._given_back(function, slot, handovers)
-        around |= self._if_longer(function, handovers, slot)
         barred = ends | around | given_back
-        path = again.path(starts, {flow.exit}, barred, exceptions=False)
-        passed = self._leaves(path, exceptions=False) if path is not None else None
         rounds = [one.node for one in stored if type(one.node) is cst.Call and self.late.fails(one.node)]
         failed = [point for node in rounds for point in again.failed(node) if point not in barred]
-        path = again.path([*starts, *failed], {flow.exit}, barred) if path is None else None
-        passed = passed or (self._leaves(path, exceptions=True) if path is not None else None)
-        if passed is not None:
-            way: Way = "handler" if isinstance(passed, cst.ExceptHandler) else "leaves"
-            yield Unhanded(passed, way, slot, stored[0], handovers[-1], function)
-            return
-        closed = next(self._closed(function, slot, stored, handovers, barred), None)
-        if closed is not None:
-            yield closed
-        elif (
-            not around or again.path(starts, {flow.exit}, ends | given_back, exceptions=False) is None
-        ) and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return))):
-            yield from self._thrown(again, slot, stored, handovers, barred)
+        found = left(again, starts, barred, failed)
+        if found is None:
+            stopped = closed(again, starts, ends, barred, {again.graph.raises})
+            found = (stopped, "yield") if stopped is not None else None
+        wished = around and again.leads(starts, {again.graph.exit}, ends | given_back, exceptions=False)
+        if found is None and not wished and self._returns_only(function, given_back):
+            found = self._thrown(again, slot, stored, handovers, barred)
+        if found is not None:
+            yield TurnEnd(*found, stored[0].node, handovers[-1], waiting=slot)
+
+    def _returns_only(self, function: Scope, given_back: set[Point]) -> bool:
+        return given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return)))
 
     def _thrown(
-        self,
-        again: Again,
-        slot: Slot,
-        stored: list[Stored],
-        handovers: list[cst.CSTNode],
-        barred: set[Point],
-    ) -> Iterator[Unhanded]:
+        self, again: Again, slot: Slot, stored: list[Stored], handovers: list[cst.CSTNode], barred: set[Point]
+    ) -> tuple[cst.CSTNode, Way] | None:
         """The first error that leaves the function after a tool has run whose result only waits in the list.
 
         One that is raised there, or that of a request.
         """
-        function = again.function
+        function, reaches_model = again.function, self.anatomy.turns.reaches_model
         if self._kept_one_by_one(function, slot, handovers) or not any(map(self._begins_next_turn, handovers)):
-            return
+            return None
         ran = self.anatomy.points(function, [s.node for s in stored if self._tools_ran(s)])
         for node in function.nodes_of(cst.Raise, cst.Call):
-            here = [p for p in again.points(node) if p not in barred]
-            if isinstance(node, cst.Raise):
-                if again.leads(ran, set(here), barred, exceptions=False) and leaves(again, here, barred):
-                    yield Unhanded(node, "leaves", slot, stored[0], handovers[-1], function)
-                    return
-            elif self.anatomy.turns.reaches_model(node) and not self.late.keeps_first(node):
-                here = [p for p in self.late.points(again, node) if p not in barred]
-                after = self.late.fails(node) or again.leads(ran, set(here), barred, exceptions=False)
-                if after and leaves(again, here, barred):
-                    yield Unhanded(node, "error", slot, stored[0], handovers[-1], function)
-                    return
+            if isinstance(node, cst.Call) and (not reaches_model(node) or self.late.keeps_first(node)):
+                continue
+            here = self.late.points(again, node) if isinstance(node, cst.Call) else again.points(node)
+            here = [point for point in here if point not in barred]
+            after = isinstance(node, cst.Call) and self.late.fails(node)
+            if (after or again.leads(ran, set(here), barred, exceptions=False)) and leaves(again, here, barred):
+                return node, "error" if isinstance(node, cst.Call) else "leaves"
+        return None
 
     def _begins_next_turn(self, handover: cst.CSTNode) -> bool:
         """Whether what the list is handed to is what a turn begins with: it lives on, or gives a history."""
@@ -413,7 +382,7 @@ class _Search:
             for one in self.anatomy.transcript.stored(function)
         )  # fmt: skip
 
-    def saved_late(self, function: Scope) -> Iterator[Unhanded]:
+    def saved_late(self, function: Scope) -> Iterator[TurnEnd]:
         """A generator that saves a history after its last `yield`: a consumer that stops early saves nothing."""
         grown: dict[Slot, list[Stored]] = {}
         for one in self.anatomy.transcript.stored(function):
@@ -422,8 +391,11 @@ class _Search:
         for slot, stored in grown.items():
             saves = [n for n in function.nodes if type(n) is cst.Call and self._saves(n, slot)]
             if saves:
-                barred = set(self.anatomy.points(function, saves))
-                yield from self._closed(function, slot, stored, saves, barred)
+                starts, told = (self.anatomy.points(function, each) for each in ([s.node for s in stored], saves))
+                again = Again(self.anatomy, function)
+                node = closed(again, starts, {*told}, told, {again.graph.raises})
+                if node is not None:
+                    yield TurnEnd(node, "yield", stored[0].node, saves[-1], waiting=slot)
 
     def _saves(self, call: cst.Call, slot: Slot) -> bool:
         """`json.dump(self.messages, file)`, `store.save(self.messages)`, `file.write(json.dumps(self.messages))`.
@@ -440,24 +412,6 @@ class _Search:
         if not any(facts.slots.of(value) == slot for value in given):
             return False
         return not self.anatomy.calls.asks(call) and not is_logging(call) and self.anatomy.keeps(call)
-
-    def _closed(
-        self, function: Scope, slot: Slot, stored: list[Stored], saves: Sequence[cst.CSTNode], barred: set[Point]
-    ) -> Iterator[Unhanded]:
-        """The first `yield` after a stored message at which closing the generator passes by the save."""
-        flow = self.anatomy.flow(function)
-        starts = self.anatomy.points(function, [s.node for s in stored])
-        ends = self.anatomy.points(function, saves)
-        for node in function.nodes:
-            if type(node) is not cst.Yield:
-                continue
-            here = [p for p in self.anatomy.points(function, [node]) if p not in barred]
-            after = any(p in starts for p in here) or flow.reaches(starts, here, barred, exceptions=False)
-            if here and after and flow.reaches(here, ends, exceptions=False):
-                closed = {target for point in here for target, kind in point.successors if kind == "exception"} - barred
-                if flow.raises in closed or flow.reaches(closed, flow.raises, barred, exceptions=False):
-                    yield Unhanded(node, "yield", slot, stored[0], saves[-1], function)
-                    return
 
     def _loops_over(self, slot: Slot, handovers: list[cst.CSTNode]) -> list[cst.CSTNode]:
         """The loops around hand-overs that go through the list: what it holds, they store."""
@@ -510,12 +464,3 @@ class _Search:
         calls = (node for node in handovers if isinstance(node, cst.Call))
         put = [arg.value for call in calls for arg in call.args]
         return set(self.anatomy.points(function, [*handed, *self.late.given_back(function, put)]))
-
-    @staticmethod
-    def _leaves(path: list[Point], exceptions: bool) -> cst.CSTNode | None:
-        """The statement that leaves: the handler that the path takes, or the last jump on it."""
-        statements = [point.statement for point in path if point.statement is not None]
-        if exceptions:
-            return next((s for s in reversed(statements) if isinstance(s, cst.ExceptHandler)), None)
-        jumps = (cst.Return, cst.Break)
-        return next((s for s in reversed(statements) if isinstance(s, jumps)), None)

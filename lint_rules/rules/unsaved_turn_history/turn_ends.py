@@ -6,7 +6,7 @@ store.add(key, answer)                          # what the tools have done is to
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice, takewhile
 from typing import Literal
@@ -35,20 +35,21 @@ from lint_rules.syntax.walk import walk
 
 _PUT = frozenset({*GROWING, "rebind"})
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
-Way = Literal["leaves", "handler", "run", "request", "yield"]
+Way = Literal["leaves", "handler", "error", "run", "request", "yield"]
 
 
 @record
 class TurnEnd:
-    """`told` tells what lasts of the turn that `run` has run. A way passes by it, from `leaves`: one that leaves, or
-    the error of a later request, or the reader of a generator, who stops there. Where the function runs the tools
-    itself, `run` is a later `request`. An error ends the turn in `handler`, or leaves it.
+    """A way that passes by `told`, where a turn is stored: from `leaves`, which leaves the function, or fails, or is
+    where the reader of a generator stops. `turn` is a request of it, or where its messages get into the list `waiting`.
+    An error ends the turn in `handler`, or leaves it.
     """
 
-    run: cst.Call
-    told: cst.CSTNode
-    way: Way
     leaves: cst.CSTNode
+    way: Way
+    turn: cst.CSTNode
+    told: cst.CSTNode
+    waiting: Slot | None = None
     handler: cst.CSTNode | None = None
 
 
@@ -65,6 +66,34 @@ class _Turn:
     given_back: set[Point]
     ends: set[Point]
     renewed: set[Point]
+
+
+def left(
+    again: Again, done: list[Point], barred: Container[Point], failed: Sequence[Point] = ()
+) -> tuple[cst.CSTNode, Way] | None:
+    """The `return` or `break` by which a function is left behind what was done, past what is barred; or the handler.
+
+    `failed`: where the errors of what does it go.
+    """
+    ends = {again.graph.exit}
+    path = again.path(done, ends, barred, exceptions=False)
+    caught = again.path([*done, *failed], ends, barred) if path is None else None
+    kinds = (cst.Return, cst.Break) if path is not None else (cst.ExceptHandler,)
+    statements = (point.statement for point in reversed(path or caught or []))
+    leaves = next((each for each in statements if isinstance(each, kinds)), None)
+    return (leaves, "leaves" if path is not None else "handler") if leaves is not None else None
+
+
+def closed(
+    again: Again, done: list[Point], told: set[Point], barred: Container[Point], ends: set[Point]
+) -> cst.CSTNode | None:
+    """The first `yield` behind what was done at which the reader may stop, past what is barred, and before that."""
+    for node in again.function.nodes_of(cst.Yield):
+        here = [point for point in again.points(node) if point not in barred]
+        after = any(point in done for point in here) or again.leads(done, set(here), barred, exceptions=False)
+        if after and again.leads(here, told, exceptions=False) and fails_to(again, here, ends, barred):
+            return node
+    return None
 
 
 def turn_ends(anatomy: Anatomy, known: Container[Scope]) -> Iterator[TurnEnd]:
@@ -87,7 +116,7 @@ class _Search:
 
     def place(self, function: Scope, late: TurnEnd) -> cst.CSTNode | None:
         """Where the function itself shows it, and no helper that was put in its place."""
-        return next((node for node in (late.leaves, late.run, late.told) if self.is_own(function, node)), None)
+        return next((node for node in (late.leaves, late.turn, late.told) if self.is_own(function, node)), None)
 
     def is_own(self, function: Scope, node: cst.CSTNode) -> bool:
         """Whether a node of a function stands in it as it was written, and in no helper that was put in its place."""
@@ -130,17 +159,12 @@ class _Search:
 
     def _left(self, turn: _Turn) -> Iterator[TurnEnd]:
         """By a `return` or `break` behind a tool's run, or in the handler of what fails there."""
-        again, function = turn.again, turn.again.function
         wished = [outer for outer in turn.headers if not self.places.about_calls(outer)]
-        barred = {*self.anatomy.points(function, [*turn.tells, *wished]), *turn.given_back}
-        ran = [point for point in self._ran(function) if point not in barred]
-        path = again.path(ran, {again.graph.exit}, barred, exceptions=False)
-        caught = [] if path else again.path(ran, {again.graph.exit}, barred)
-        statements = [point.statement for point in reversed(path or caught or []) if point.statement is not None]
-        kinds = (cst.Return, cst.Break) if path else (cst.ExceptHandler,)
-        leaves = next((each for each in statements if isinstance(each, kinds)), None)
-        if leaves is not None:
-            yield TurnEnd(turn.run, turn.told[-1], "leaves" if path else "handler", leaves)
+        barred = {*self.anatomy.points(turn.again.function, [*turn.tells, *wished]), *turn.given_back}
+        ran = [point for point in self._ran(turn.again.function) if point not in barred]
+        found = left(turn.again, ran, barred)
+        if found is not None:
+            yield TurnEnd(*found, turn.run, turn.told[-1])
 
     def _failed(self, turn: _Turn) -> Iterator[TurnEnd]:
         """By the error of a later request."""
@@ -154,18 +178,20 @@ class _Search:
         if fails_to(again, self.late.points(again, run), ends, kept):
             caught = (point for point in again.failed(run) if isinstance(point.statement, cst.ExceptHandler))
             ending = (point.statement for point in caught if again.leads([point], ends, kept, exceptions=False))
-            yield TurnEnd(run, turn.told[-1], "run" if elsewhere else "request", run, next(ending, None))
+            way: Way = "run" if elsewhere else "request"
+            yield TurnEnd(run, way, run, turn.told[-1], handler=next(ending, None))
 
     def _closed(self, turn: _Turn) -> Iterator[TurnEnd]:
-        """By who reads a generator and stops, or by what sends the answer, and fails."""
+        """By who reads a generator and stops."""
         again, run, function = turn.again, turn.run, turn.again.function
         barred = {*self.anatomy.points(function, [*turn.tells, *turn.headers]), *turn.given_back}
         done = self.anatomy.points(function, [run]) if self.late.runs_tools(run) else self._ran(function)
-        for node in function.nodes_of(cst.Yield):
-            points = [point for point in again.points(node) if point not in barred]
-            if again.leads(done, set(points), barred, exceptions=False) or self._hands_out(node, run):
-                if again.leads(points, barred, exceptions=False) and fails_to(again, points, turn.ends, barred):
-                    yield TurnEnd(run, turn.told[-1], "yield", node)
+        done += [
+            point for node in function.nodes_of(cst.Yield) if self._hands_out(node, run) for point in again.points(node)
+        ]
+        node = closed(again, done, barred, barred, turn.ends)
+        if node is not None:
+            yield TurnEnd(node, "yield", run, turn.told[-1])
 
     def _telling_results(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
         """Where what lasts may be told of results that were there before a request failed.
