@@ -111,7 +111,8 @@ def passed_stores(anatomy: Anatomy) -> Iterator[Passed]:
         known: list[cst.CSTNode] = []
         few = function.kind == "function" and len(anatomy.turns.requests(function)) <= MOST_REQUESTS
         for turn in anatomy.stored_turns.of(function) if few else ():
-            if turn.load is not None and anatomy.module.inside(turn.load, function.node):  # else its caller's to store
+            loaded_here = turn.load is not None and anatomy.module.inside(turn.load, function.node)
+            if loaded_here and turn.outside:  # else its caller's to store, or gone with the run
                 asks = (turn.ask, *(ask for ask in anatomy.turns.requests(function) if ask is not turn.ask))
                 first = next((one for ask in asks for one in search.past_store(function, turn, ask)), None)
                 if first is not None and first.leaves not in known:

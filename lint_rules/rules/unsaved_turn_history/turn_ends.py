@@ -16,11 +16,12 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.turns.asked import AskedWith
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
-from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
+from lint_rules.anatomy.values.slots import Slot, describe, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import fails_to
 from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
@@ -286,20 +287,35 @@ class _Search:
         found: list[cst.CSTNode] = [save for turn in kept for save in turn.saves]
         stored = [one for one in self.anatomy.transcript.stored(function) if one.kind in _PUT]
         put = [(one.node, one.slot) for one in stored if one.slot is not None and mentions(names, one.node)]
-        found += [node for node, slot in put if self.lasting.keeps(slot) is not None]
+        found += [
+            node for node, slot in put if self.lasting.keeps(slot) is not None and self._is_sent(function, run, slot)
+        ]
         for call in function.nodes_of(cst.Call):
-            store = (
-                store_of(self.anatomy, call, function) if holds([arg.value for arg in call.args], run, names) else None
-            )
-            found += (
-                [call] if store is not None and store.grows and (store.told or not again.follows(call, run, ())) else []
-            )
+            is_told = holds([arg.value for arg in call.args], run, names)
+            store = store_of(self.anatomy, call, function) if is_told else None
+            if store is not None and store.grows and (store.told or not again.follows(call, run, ())):
+                found.append(call)
         for node in function.nodes_of(cst.Assign):
             found += [node] if mentions(names, node.value) and self._puts_back(function, node, run) else []
         own = self._handed(function, run) - self.late.kept(run) if put and not found else ()
         found += [node for node, slot in put if slot in own]
         inner = {part for node in found for part in walk(node) if part is not node}
         return [node for node in dict.fromkeys(found) if node not in inner and self._is_behind(node, run)]
+
+    def _is_sent(self, function: Scope, run: cst.Call, slot: Slot) -> bool:
+        """Whether a run is made with what lies in a place, or may look there itself: not what is there to be shown."""
+        place = self.anatomy.aliases.of(slot)
+        if (root := root_object(place))[0] != "var":
+            return True
+        made = AskedWith(self.anatomy).made_of(ex.handed(run), run, function)
+        given = {path.partition("[")[0] for path in made if path not in self.anatomy.module.imports.full}
+        given |= {describe(self.anatomy.aliases.of(("var", function, path))) for path in given}
+        names = {describe(part) for each in (slot, place) for part in whole_of(each)}
+        if not names.isdisjoint(given):
+            return True
+        found = body(self.anatomy, run)
+        reach = found[0].calls.reachable(found[1]) if found is not None and found[0] is self.anatomy else ()
+        return found is None or any(name.value == root[2] for here in reach for name in here.nodes_of(cst.Name))
 
     def _handed(self, function: Scope, run: cst.Call) -> set[Slot]:
         """The lists of its own that a function hands to a run in each turn of a loop."""
