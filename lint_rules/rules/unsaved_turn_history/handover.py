@@ -7,7 +7,6 @@ self.history.extend(new)        # handed over: a path that leaves before this po
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -18,10 +17,10 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, is_store, stores_by_name
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import leaves
 from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
@@ -34,9 +33,6 @@ from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _NOT_YET = frozenset({"user", "system"})
-_WHOLE = re.compile(
-    r"append|save|store|record|remember|persist|extend|commit|upsert|histor|messages|turn|all|many|dump"
-)
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
 
 
@@ -188,11 +184,10 @@ class _Search:
         return [node for node in (*found, *more) if not self.lasting.is_asked_for(node)]
 
     def _hands_over(self, node: cst.CSTNode, slot: Slot, function: Scope) -> bool:
-        if isinstance(node, cst.Assign):
-            target = node.targets[0].target
-            return isinstance(target, (cst.Attribute, cst.Subscript)) and self._holds(node.value, slot)
-        if isinstance(node, cst.AugAssign):
-            return isinstance(node.target, (cst.Attribute, cst.Subscript)) and self._holds(node.value, slot)
+        if isinstance(node, (cst.Assign, cst.AugAssign)):
+            place = ex.targets(node)[0]
+            put = isinstance(place, (cst.Attribute, cst.Subscript)) and self._holds(node.value, slot)
+            return put and not self._is_request(self.anatomy.facts.slots.of(place), function)
         if type(node) is not cst.Call or is_logging(node) or self.anatomy.turns.reaches_model(node):
             return False
         if self.anatomy.facts.encoder(node):
@@ -207,18 +202,16 @@ class _Search:
             return False
         if own is not None and self._is_never_taken_from(own):
             return False
-        run = body(self.anatomy, node)
-        if run is not None:
-            if run[0] is not self.anatomy and self.anatomy.kept_elsewhere.keeps_whole(node, function):
-                return True
-            inserts = run[0] is self.anatomy and bool(self.resources.of(node).made)
-            return inserts or self._callee_stores(node, *run, slot)
-        return stores_by_name(node) and (
-            _WHOLE.search(ex.called_name(node)) is not None
-            or ex.called_name(node) == "set_result"  # of a future: who awaits it gets the list
-            or is_store(base)
-            or (own is not None and own in self.anatomy.givers)
-        )
+        if any(one.slot == slot for one in self.anatomy.transcript.at(node)):  # it only gets longer there
+            return False
+        return self.anatomy.keeps(node) or bool(self.resources.of(node).made)
+
+    def _is_request(self, place: Slot | None, function: Scope) -> bool:
+        """Whether a place is a part of what a request is made with, and goes with the function."""
+        root = root_object(place) if place is not None else None
+        given = (arg.value for ask in self.anatomy.turns.requests(function) for arg in ask.args)
+        is_own = root is not None and root[:2] == ("var", function) and not is_parameter(root)
+        return is_own and any(self.anatomy.facts.slots.of(value) == root for value in given)
 
     def _is_never_taken_from(self, slot: Slot) -> bool:
         """Whether a list that this file makes is only added to, counted or searched: no turn begins with it."""
@@ -238,34 +231,6 @@ class _Search:
         if isinstance(outer, cst.ComparisonTarget):
             return not isinstance(outer.operator, (cst.In, cst.NotIn))
         return not isinstance(outer, (cst.AssignTarget, cst.AnnAssign, cst.NameItem))
-
-    def _callee_stores(self, call: cst.Call, there: Anatomy, callee: Scope, slot: Slot) -> bool:
-        """Whether a function of the project stores the list elsewhere: not one that only edits it."""
-        views = self._views(slot)
-        stored = self.anatomy.transcript.at(call)
-        elsewhere = (one.slot for one in stored if one.slot is not None and one.kind != "cut")
-        if any(
-            slot not in views and self.late.may_last(slot, self.anatomy.module.scope_of[call].function)
-            for slot in elsewhere
-        ):
-            return True
-        got = {s for s, value in there.facts.slots.bindings(call, callee) if self._holds(value, slot)}
-        for node in callee.nodes:
-            made = type(node) is cst.Call and ex.called_name(node)[:1].isupper()
-            if type(node) is cst.Call and there.keeps(node) and not (made or is_logging(node)):
-                if any(there.facts.slots.names_any(arg.value, got) for arg in node.args):
-                    kept = there.facts.slots.of(ex.receiver(node) or node)
-                    if kept is None or not self._goes_with(there, callee, kept):
-                        return kept not in got
-            elif isinstance(node, cst.Assign) and isinstance(node.targets[0].target, (cst.Attribute, cst.Subscript)):
-                if there.facts.slots.names_any(node.value, got):
-                    return True
-        return False
-
-    def _goes_with(self, there: Anatomy, callee: Scope, slot: Slot) -> bool:
-        """Whether something is made in a function, and is gone with it, if that does not give it back."""
-        made = there.facts.assigned(slot) if slot[:2] == ("var", callee) else []
-        return bool(made) and all(map(Lasting(there).is_new, made))
 
     def _holds(self, value: cst.BaseExpression, slot: Slot) -> bool:
         """Whether a value is the list or made of it: a slice, a copy, a comprehension, also by another name."""
