@@ -202,7 +202,9 @@ class _Search:
             return False
         if own is not None and self._is_never_taken_from(own):
             return False
-        if any(one.slot == slot for one in self.anatomy.transcript.at(node)):  # it only gets longer there
+        if any(
+            one.slot == slot and one.kind in GROWING for one in self.anatomy.transcript.at(node)
+        ):  # gets longer there
             return False
         return self.anatomy.keeps(node) or bool(self.resources.of(node).made)
 
