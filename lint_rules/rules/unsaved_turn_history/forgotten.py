@@ -141,14 +141,13 @@ class _Search:
         for slot, begun in users.items():
             goals = self._turn_ends(function, slot, begun)
             beside = self._gives_with_answer(function, slot) if not goals else []
-            given_back = bool(beside) or (not goals and self._goes_on_with(function, slot))
-            goals = goals or ([self.anatomy.flow(function).exit] if given_back else [])
-            if goals and (given_back or not self._stored_by_others(function, slot)):
+            goals = goals or ([self.anatomy.flow(function).exit] if beside else [])
+            if goals and (beside or not self._stored_by_others(function, slot)):
                 for pending in self._lost(function, slot, goals, 0):
                     user = self._before(function, begun, pending)
                     if pending.leaves not in beside if beside else self._is_beside(function, pending):
                         continue
-                    if user is not None and (given_back or not self._reset(function, slot, user)):
+                    if user is not None and (beside or not self._reset(function, slot, user)):
                         leaves = self._way_to(function, pending) if beside else pending.leaves
                         yield Forgotten(
                             leaves, pending.asks, user, slot, function, pending.within, pending.returned, pending.inner
@@ -217,46 +216,6 @@ class _Search:
         if elsewhere and (function is self.anatomy.module.top or is_of_package(self.anatomy, slot)):
             return [flow.exit]  # a page that runs from top to bottom at each turn, with its state elsewhere
         return self.anatomy.points(function, [u.node for u in users if self._dialogue_around(u.node) is not None])
-
-    def _goes_on_with(self, function: Scope, slot: Slot) -> bool:
-        """Whether a caller is given the list beside the answer, and begins the next turn with it as it is.
-
-        `answer, history = ask(text, history)`, also under another name, or out of a place that lasts.
-        """
-        slots, places = self.anatomy.facts.slots, set[int | None]()
-        for node in function.nodes_of(cst.Return):
-            parts = [part.value for part in node.value.elements] if isinstance(node.value, cst.Tuple) else []
-            places.update(at for at, part in enumerate(parts) if slots.of(part) == slot)
-        added = (w.value for w in self.anatomy.writes.by_function[function] if w.slot == slot and w.value is not None)
-        begun = [part for value in (*self.anatomy.facts.assigned(slot), *added) for part in walk(value)]
-        for site in self.anatomy.calls.sites[function] if places else ():
-            kept = self._kept_of(site.node, site.caller, places)
-            roots = {root_object(one) for one in kept}
-            again = any(
-                root_object(held) in roots and any(slots.of(part) == parameter for part in begun if _is_place(part))
-                for parameter, value in slots.bindings(site.node, function)
-                for part in walk(value)
-                if _is_place(part) and (held := slots.of(part)) is not None
-            )
-            grown = (w for w in self.anatomy.writes.by_function[site.caller] if w.kind in GROWING and w.slot in kept)
-            if again and not any(True for _ in grown):
-                return True
-        return False
-
-    def _kept_of(self, call: cst.Call, caller: Scope, places: set[int | None]) -> set[Slot]:
-        """Where a caller puts the parts at these places of what a call gives."""
-        slots, statement = self.anatomy.facts.slots, self.anatomy.module.statement(call)
-        targets = ex.targets(statement) if isinstance(statement, cst.Assign) else []
-        parts = [part.value for target in targets if isinstance(target, cst.Tuple) for part in target.elements]
-        kept = {slots.of(part) for at, part in enumerate(parts) if at in places} - {None}
-        answers = {slots.of(part) for at, part in enumerate(parts) if at not in places} - {None}
-        for node in caller.nodes_of(cst.Assign):
-            read = {slots.of(part) for part in walk(node.value) if _is_place(part)}
-            if not read.isdisjoint(kept):
-                if not read.isdisjoint(answers):
-                    return set()  # the answer is put to it
-                kept |= {slots.of(target) for target in ex.targets(node)} - {None}
-        return {slot for slot in kept if slot is not None}
 
     def _dialogue_around(self, node: cst.CSTNode) -> cst.While | cst.For | None:
         """The innermost loop of the function around a node that waits for a user each time round."""

@@ -66,7 +66,6 @@ class _Turn:
     headers: list[cst.CSTNode]
     given_back: set[Point]
     ends: set[Point]
-    renewed: set[Point]
 
 
 def left(
@@ -151,12 +150,9 @@ class _Search:
         headers = [outer for node in told for outer in headers_of(module, node, run)]
         given_back = [] if elsewhere else self.late.given_back(function)
         next_turn = self.anatomy.points(function, [*begins, *self._loads(function, run)])
-        put = {one.slot for one in self.anatomy.transcript.stored(function) if one.node in told}
-        own = {slot for slot in self._handed(function, run) & put if self.lasting.keeps(slot) is None}
-        renewed = {point for slot in own for point in again.bound(slot, grown=False)}
-        ends = {*next_turn} - renewed if own else {again.graph.raises, again.graph.exit, *next_turn}
+        ends = {again.graph.raises, again.graph.exit, *next_turn}
         tells = [*told, *(node for node in same if node not in begins)]
-        return _Turn(again, run, told, tells, headers, {*self.anatomy.points(function, given_back)}, ends, renewed)
+        return _Turn(again, run, told, tells, headers, {*self.anatomy.points(function, given_back)}, ends)
 
     def _left(self, turn: _Turn) -> Iterator[TurnEnd]:
         """By a `return` or `break` behind a tool's run, or in the handler of what fails there."""
@@ -175,7 +171,7 @@ class _Search:
             return
         ends = turn.ends - (set() if elsewhere or self.anatomy.turns.escapes(run) else {again.graph.raises})
         telling = self._telling_results(function, run, turn.tells)
-        kept = {*self.anatomy.points(function, [*telling, *turn.headers]), *turn.given_back, *turn.renewed}
+        kept = {*self.anatomy.points(function, [*telling, *turn.headers]), *turn.given_back}
         if fails_to(again, self.late.points(again, run), ends, kept):
             caught = (point for point in again.failed(run) if isinstance(point.statement, cst.ExceptHandler))
             ending = (point.statement for point in caught if again.leads([point], ends, kept, exceptions=False))
@@ -297,8 +293,6 @@ class _Search:
                 found.append(call)
         for node in function.nodes_of(cst.Assign):
             found += [node] if mentions(names, node.value) and self._puts_back(function, node, run) else []
-        own = self._handed(function, run) - self.late.kept(run) if put and not found else ()
-        found += [node for node, slot in put if slot in own]
         inner = {part for node in found for part in walk(node) if part is not node}
         return [node for node in dict.fromkeys(found) if node not in inner and self._is_behind(node, run)]
 
@@ -316,12 +310,6 @@ class _Search:
         found = body(self.anatomy, run)
         reach = found[0].calls.reachable(found[1]) if found is not None and found[0] is self.anatomy else ()
         return found is None or any(name.value == root[2] for here in reach for name in here.nodes_of(cst.Name))
-
-    def _handed(self, function: Scope, run: cst.Call) -> set[Slot]:
-        """The lists of its own that a function hands to a run in each turn of a loop."""
-        loops = self.anatomy.module.loop_around(run, own=True) is not None and self.late.runs_tools(run)
-        slots = {self.anatomy.facts.slots.of(arg.value) for arg in run.args if loops}
-        return {slot for slot in slots if slot is not None and root_object(slot)[:2] == ("var", function)}
 
     def _puts_back(self, function: Scope, node: cst.Assign, run: cst.Call) -> bool:
         """`talks[key] = messages`: whether something takes the place of what a run was given."""
@@ -341,25 +329,7 @@ class _Search:
         module = self.anatomy.module
         loops = (outer for outer in module.ancestors(run) if isinstance(outer, cst.For))
         loop = next((loop for loop in loops if module.inside(run, loop.iter)), None)
-        if loop is None or not module.inside(node, loop):
-            return True
-        around = Again(self.anatomy, module.scope_of[run].function).guards(node, loop)
-        tests = [guard.test for guard in around if mentions({*ex.target_names(loop.target)}, guard.test)]
-        return any(self._is_last(run, test) for test in tests)
-
-    def _is_last(self, run: cst.Call, test: cst.BaseExpression) -> bool:
-        """Whether a run yields what a test asks for, a word or a class, when no request or tool comes behind it."""
-        found = body(self.anatomy, run)
-        asked = {word for part in walk(test) if (word := _word(part)) is not None}
-        given = False
-        for here in found[0].calls.reachable(found[1]) if found is not None else ():
-            there = found[0]  # type: ignore[index]
-            yields = [node for node in here.nodes_of(cst.Yield) if asked <= {*map(_word, walk(node))}]
-            work = [*there.turns.requests(here), *(node for node, _ in self.late.results(there, here))]
-            if any(there.leads(here, [node], work) for node in yields):
-                return False
-            given = given or bool(asked and yields)
-        return given
+        return loop is None or not module.inside(node, loop)
 
     def _is_kept_within(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> bool:
         """Whether the run itself tells what lasts of its results, as they come."""
@@ -382,10 +352,3 @@ def headers_of(module: SourceModule, node: cst.CSTNode, run: cst.Call) -> Iterat
 def _goes_through(head: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a loop does something with each thing that it goes through, or with what it makes of that."""
     return isinstance(head, cst.For) and mentions(names_of_elements(head), node)
-
-
-def _word(node: cst.CSTNode) -> str | None:
-    """What tells one kind of what is yielded from another: a text, or the name of a class."""
-    if isinstance(node, cst.Name):
-        return node.value if node.value[:1].isupper() else None
-    return ex.text(node) if isinstance(node, cst.BaseString) else None
