@@ -69,16 +69,8 @@ class _Search:
                 handovers = self._handovers(slot, function) if loads is not None else []
                 if loads:
                     handovers = [node for node in handovers if any(self._goes_back(node, load) for load in loads)]
-                replies = any(one.slot == slot and self._is_reply(one) for one in written)
-                if not replies:
-                    handovers = [node for node in handovers if not self._goes_into_list(node)]
                 waiting = [one for one in stored if handovers and self._waits_still(one, slot, handovers)]
                 yield from self._lost(function, slot, waiting, handovers) if waiting else ()
-
-    def _goes_into_list(self, handover: cst.CSTNode) -> bool:
-        """Whether results go into a list behind their calls: without them, these have none, which is another matter."""
-        stored = self.anatomy.transcript.at(handover)
-        return any(one.slot is not None and one.slot[0] != "outside" for one in stored)
 
     def _waits_still(self, one: Stored, slot: Slot, handovers: list[cst.CSTNode]) -> bool:
         """Whether a message is one of this turn, behind a request, and in no place yet that lasts.
@@ -200,8 +192,6 @@ class _Search:
             own is not None and own[0] == "var" and own[1] is function and self._waits(own, function) is not None
         ):
             return False
-        if own is not None and self._is_never_taken_from(own):
-            return False
         if any(
             one.slot == slot and one.kind in GROWING for one in self.anatomy.transcript.at(node)
         ):  # gets longer there
@@ -214,25 +204,6 @@ class _Search:
         given = (arg.value for ask in self.anatomy.turns.requests(function) for arg in ask.args)
         is_own = root is not None and root[:2] == ("var", function) and not is_parameter(root)
         return is_own and any(self.anatomy.facts.slots.of(value) == root for value in given)
-
-    def _is_never_taken_from(self, slot: Slot) -> bool:
-        """Whether a list that this file makes is only added to, counted or searched: no turn begins with it."""
-        facts, parent = self.anatomy.facts, self.anatomy.module.parent
-        made = facts.assigned(slot)
-        return slot[0] == "var" and bool(made) and all(isinstance(ex.inner(v), cst.List) for v in made) and not any(
-            self._takes(parent[name], name) for name in facts.names.get(slot, ())
-        )  # fmt: skip
-
-    def _takes(self, outer: cst.CSTNode, name: cst.Name) -> bool:
-        """Whether what stands around the name of a list may take something out of it."""
-        if isinstance(outer, cst.Attribute):
-            return outer.value is name and outer.attr.value not in GROWING
-        if isinstance(outer, cst.Arg):
-            call = self.anatomy.module.parent[outer]
-            return not (isinstance(call, cst.Call) and ex.dotted(call.func) == "len")
-        if isinstance(outer, cst.ComparisonTarget):
-            return not isinstance(outer.operator, (cst.In, cst.NotIn))
-        return not isinstance(outer, (cst.AssignTarget, cst.AnnAssign, cst.NameItem))
 
     def _holds(self, value: cst.BaseExpression, slot: Slot) -> bool:
         """Whether a value is the list or made of it: a slice, a copy, a comprehension, also by another name."""
