@@ -69,8 +69,15 @@ class _Search:
                 handovers = self._handovers(slot, function) if loads is not None else []
                 if loads:
                     handovers = [node for node in handovers if any(self._goes_back(node, load) for load in loads)]
+                if not any(one.slot == slot and self._is_reply(one) for one in written):
+                    handovers = [node for node in handovers if not self._goes_into_list(node)]
                 waiting = [one for one in stored if handovers and self._waits_still(one, slot, handovers)]
                 yield from self._lost(function, slot, waiting, handovers) if waiting else ()
+
+    def _goes_into_list(self, handover: cst.CSTNode) -> bool:
+        """Whether results go into a list behind their calls: without them, these have none, which is another matter."""
+        stored = self.anatomy.transcript.at(handover)
+        return any(one.slot is not None and one.slot[0] != "outside" for one in stored)
 
     def _waits_still(self, one: Stored, slot: Slot, handovers: list[cst.CSTNode]) -> bool:
         """Whether a message is one of this turn, behind a request, and in no place yet that lasts.
@@ -192,11 +199,11 @@ class _Search:
             own is not None and own[0] == "var" and own[1] is function and self._waits(own, function) is not None
         ):
             return False
-        if any(
-            one.slot == slot and one.kind in GROWING for one in self.anatomy.transcript.at(node)
-        ):  # gets longer there
-            return False
-        return self.anatomy.keeps(node) or bool(self.resources.of(node).made)
+        run = body(self.anatomy, node)
+        if run is None:
+            return self.anatomy.keeps(node)
+        whole = run[0] is not self.anatomy and self.anatomy.kept_elsewhere.keeps_whole(node, function)
+        return whole or bool(self.resources.of(node).made) or self._callee_stores(node, *run, slot)
 
     def _is_request(self, place: Slot | None, function: Scope) -> bool:
         """Whether a place is a part of what a request is made with, and goes with the function."""
@@ -204,6 +211,34 @@ class _Search:
         given = (arg.value for ask in self.anatomy.turns.requests(function) for arg in ask.args)
         is_own = root is not None and root[:2] == ("var", function) and not is_parameter(root)
         return is_own and any(self.anatomy.facts.slots.of(value) == root for value in given)
+
+    def _callee_stores(self, call: cst.Call, there: Anatomy, callee: Scope, slot: Slot) -> bool:
+        """Whether a function of the project stores the list elsewhere: not one that only edits it."""
+        views = self._views(slot)
+        stored = self.anatomy.transcript.at(call)
+        elsewhere = (one.slot for one in stored if one.slot is not None and one.kind != "cut")
+        if any(
+            slot not in views and self.late.may_last(slot, self.anatomy.module.scope_of[call].function)
+            for slot in elsewhere
+        ):
+            return True
+        got = {s for s, value in there.facts.slots.bindings(call, callee) if self._holds(value, slot)}
+        for node in callee.nodes:
+            made = type(node) is cst.Call and ex.called_name(node)[:1].isupper()
+            if type(node) is cst.Call and there.keeps(node) and not (made or is_logging(node)):
+                if any(there.facts.slots.names_any(arg.value, got) for arg in node.args):
+                    kept = there.facts.slots.of(ex.receiver(node) or node)
+                    if kept is None or not self._goes_with(there, callee, kept):
+                        return kept not in got
+            elif isinstance(node, cst.Assign) and isinstance(node.targets[0].target, (cst.Attribute, cst.Subscript)):
+                if there.facts.slots.names_any(node.value, got):
+                    return True
+        return False
+
+    def _goes_with(self, there: Anatomy, callee: Scope, slot: Slot) -> bool:
+        """Whether something is made in a function, and is gone with it, if that does not give it back."""
+        made = there.facts.assigned(slot) if slot[:2] == ("var", callee) else []
+        return bool(made) and all(map(Lasting(there).is_new, made))
 
     def _holds(self, value: cst.BaseExpression, slot: Slot) -> bool:
         """Whether a value is the list or made of it: a slice, a copy, a comprehension, also by another name."""
