@@ -191,7 +191,7 @@ def _never_run(found: Unrun) -> Draft:
 
 def _ended(found: TurnEnd) -> Draft:
     what = "the turn" if found.waiting is None else f"`{describe(found.waiting)}`"
-    holds = "a request of the turn" if found.waiting is None else f"{what} holds the messages of the turn"
+    holds = "a part of the turn" if found.waiting is None else f"{what} holds the messages of the turn"
     notes = [Note(found.turn, holds), Note(found.told, f"{what} is stored here only")]
     if found.handler is not None:
         notes.append(Note(found.handler, "its error ends the turn here"))

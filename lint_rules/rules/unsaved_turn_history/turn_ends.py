@@ -42,7 +42,7 @@ Way = Literal["leaves", "handler", "error", "run", "request", "yield"]
 @record
 class TurnEnd:
     """A way that passes by `told`, where a turn is stored: from `leaves`, which leaves the function, or fails, or is
-    where the reader of a generator stops. `turn` is a request of it, or where its messages get into the list `waiting`.
+    where the reader of a generator stops. `turn` is a part of it, or where its messages get into the list `waiting`.
     An error ends the turn in `handler`, or leaves it.
     """
 
@@ -160,8 +160,9 @@ class _Search:
         barred = {*self.anatomy.points(turn.again.function, [*turn.tells, *wished]), *turn.given_back}
         ran = [point for point in self._ran(turn.again.function) if point not in barred]
         found = left(turn.again, ran, barred)
+        results = (node for node, place in self.late.results(self.anatomy, turn.again.function) if place is not None)
         if found is not None:
-            yield TurnEnd(*found, turn.run, turn.told[-1])
+            yield TurnEnd(*found, next(results, turn.run), turn.told[-1])
 
     def _failed(self, turn: _Turn) -> Iterator[TurnEnd]:
         """By the error of a later request."""
