@@ -273,15 +273,6 @@ TASKS = frozenset(
     }
 )  # fmt: skip
 CALLBACKS = frozenset({"add_done_callback", "do", "add_job"})
-AWAITED = (
-    "redis.asyncio.", "aioredis.", "aiosqlite.", "asyncpg.", "pymongo.AsyncMongoClient", "agents.SQLiteSession",
-    "agents.Session", "agents.extensions.memory.",
-)  # fmt: skip
-"""What makes objects of libraries whose methods store only when they are awaited."""
-
-COLUMNS = frozenset({"Column", "mapped_column"})
-UNTRACKED = frozenset({"JSON", "JSONB", "ARRAY", "PickleType"})
-"""Types of columns of which a change in place is not seen. Source: SQLAlchemy, Mutation Tracking."""
 
 DECODERS = frozenset(
     {

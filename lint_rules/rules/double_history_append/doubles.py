@@ -16,13 +16,13 @@ from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.slots import Slot, is_method
-from lint_rules.obligations.held_parts import place_of
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places, Same
 from lint_rules.obligations.repeated import Repeated
 from lint_rules.rules.double_history_append.added_whole import AddedWhole, added_by_runs
 from lint_rules.rules.double_history_append.callbacks import by_callback
 from lint_rules.rules.double_history_append.handed_back import made_by
+from lint_rules.rules.double_history_append.held_parts import place_of
 from lint_rules.rules.double_history_append.joined import Joined, Joins
 from lint_rules.rules.double_history_append.saved_first import SavedFirst
 from lint_rules.rules.double_history_append.written_back import written_back

@@ -23,8 +23,8 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import CONFIGURED
-from lint_rules.obligations.held_parts import held, keys_of
 from lint_rules.obligations.places import text_of, untrimmed
+from lint_rules.rules.double_history_append.held_parts import held, keys_of
 from lint_rules.rules.double_history_append.prompts import Prompts
 from lint_rules.rules.double_history_append.written_out import compares, loop_over, written
 from lint_rules.syntax import expressions as ex

@@ -121,9 +121,9 @@ from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Proof
 from lint_rules.anatomy.messages.groups import groups
 from lint_rules.anatomy.values.slots import describe, is_parameter
-from lint_rules.obligations.taken_back import taken_back
 from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.rules.orphaned_tool_result.made_up_ids import made_up_ids
+from lint_rules.rules.orphaned_tool_result.taken_back import taken_back
 from lint_rules.rules.orphaned_tool_result.taken_out import taken_out
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk

@@ -99,8 +99,8 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.finding import Related
-from lint_rules.obligations.error_texts import ErrorText
 from lint_rules.rules.draft import Draft, Note, beside
+from lint_rules.rules.swallowed_llm_error.error_texts import ErrorText
 from lint_rules.rules.swallowed_llm_error.kept_texts import KeptText, KeptTexts
 from lint_rules.rules.swallowed_llm_error.quiet_ends import quiet_ends
 from lint_rules.syntax import expressions as ex

@@ -17,7 +17,7 @@ from lint_rules.anatomy.turns.reply_places import holds, is_read
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.anatomy.vocabulary import SPEAKERS
-from lint_rules.obligations.error_texts import (
+from lint_rules.rules.swallowed_llm_error.error_texts import (
     MOST_HOPS,
     ErrorText,
     ErrorTexts,

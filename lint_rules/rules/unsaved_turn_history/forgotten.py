@@ -27,11 +27,11 @@ from lint_rules.anatomy.turns.lasting_places import Kept
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
-from lint_rules.rules.unsaved_turn_history.detached import is_put_nowhere
 from lint_rules.rules.unsaved_turn_history.how_sent import How, how_sent, is_kept_by_server
-from lint_rules.rules.unsaved_turn_history.late_runs import headers
+from lint_rules.rules.unsaved_turn_history.own_lists import is_put_nowhere
 from lint_rules.rules.unsaved_turn_history.shown_replies import ShownReplies
 from lint_rules.rules.unsaved_turn_history.single_turns import single_turns
+from lint_rules.rules.unsaved_turn_history.turn_ends import headers_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -111,7 +111,8 @@ def passed_stores(anatomy: Anatomy) -> Iterator[Passed]:
         known: list[cst.CSTNode] = []
         few = function.kind == "function" and len(anatomy.turns.requests(function)) <= MOST_REQUESTS
         for turn in anatomy.stored_turns.of(function) if few else ():
-            if turn.load is not None and anatomy.module.inside(turn.load, function.node):  # else its caller's to store
+            loaded_here = turn.load is not None and anatomy.module.inside(turn.load, function.node)
+            if loaded_here and turn.outside:  # else its caller's to store, or gone with the run
                 asks = (turn.ask, *(ask for ask in anatomy.turns.requests(function) if ask is not turn.ask))
                 first = next((one for ask in asks for one in search.past_store(function, turn, ask)), None)
                 if first is not None and first.leaves not in known:
@@ -140,14 +141,13 @@ class _Search:
         for slot, begun in users.items():
             goals = self._turn_ends(function, slot, begun)
             beside = self._gives_with_answer(function, slot) if not goals else []
-            given_back = bool(beside) or (not goals and self._goes_on_with(function, slot))
-            goals = goals or ([self.anatomy.flow(function).exit] if given_back else [])
-            if goals and (given_back or not self._stored_by_others(function, slot)):
+            goals = goals or ([self.anatomy.flow(function).exit] if beside else [])
+            if goals and (beside or not self._stored_by_others(function, slot)):
                 for pending in self._lost(function, slot, goals, 0):
                     user = self._before(function, begun, pending)
                     if pending.leaves not in beside if beside else self._is_beside(function, pending):
                         continue
-                    if user is not None and (given_back or not self._reset(function, slot, user)):
+                    if user is not None and (beside or not self._reset(function, slot, user)):
                         leaves = self._way_to(function, pending) if beside else pending.leaves
                         yield Forgotten(
                             leaves, pending.asks, user, slot, function, pending.within, pending.returned, pending.inner
@@ -189,7 +189,7 @@ class _Search:
         start, saved = self.anatomy.points(function, [ask]), self.anatomy.points(function, saves)
         if not flow.reaches(start, saved, exceptions=False):
             return
-        around = [outer for save in saves for outer in headers(module, save, turn.ask)]
+        around = [outer for save in saves for outer in headers_of(module, save, turn.ask)]
         every = [save for each in self.anatomy.stored_turns.of(function) for save in each.saves]
         named = {ex.dotted(save.func) for save in every if isinstance(save, cst.Call)}
         alike = [call for call in function.nodes_of(cst.Call) if ex.dotted(call.func) in named]
@@ -216,46 +216,6 @@ class _Search:
         if elsewhere and (function is self.anatomy.module.top or is_of_package(self.anatomy, slot)):
             return [flow.exit]  # a page that runs from top to bottom at each turn, with its state elsewhere
         return self.anatomy.points(function, [u.node for u in users if self._dialogue_around(u.node) is not None])
-
-    def _goes_on_with(self, function: Scope, slot: Slot) -> bool:
-        """Whether a caller is given the list beside the answer, and begins the next turn with it as it is.
-
-        `answer, history = ask(text, history)`, also under another name, or out of a place that lasts.
-        """
-        slots, places = self.anatomy.facts.slots, set[int | None]()
-        for node in function.nodes_of(cst.Return):
-            parts = [part.value for part in node.value.elements] if isinstance(node.value, cst.Tuple) else []
-            places.update(at for at, part in enumerate(parts) if slots.of(part) == slot)
-        added = (w.value for w in self.anatomy.writes.by_function[function] if w.slot == slot and w.value is not None)
-        begun = [part for value in (*self.anatomy.facts.assigned(slot), *added) for part in walk(value)]
-        for site in self.anatomy.calls.sites[function] if places else ():
-            kept = self._kept_of(site.node, site.caller, places)
-            roots = {root_object(one) for one in kept}
-            again = any(
-                root_object(held) in roots and any(slots.of(part) == parameter for part in begun if _is_place(part))
-                for parameter, value in slots.bindings(site.node, function)
-                for part in walk(value)
-                if _is_place(part) and (held := slots.of(part)) is not None
-            )
-            grown = (w for w in self.anatomy.writes.by_function[site.caller] if w.kind in GROWING and w.slot in kept)
-            if again and not any(True for _ in grown):
-                return True
-        return False
-
-    def _kept_of(self, call: cst.Call, caller: Scope, places: set[int | None]) -> set[Slot]:
-        """Where a caller puts the parts at these places of what a call gives."""
-        slots, statement = self.anatomy.facts.slots, self.anatomy.module.statement(call)
-        targets = ex.targets(statement) if isinstance(statement, cst.Assign) else []
-        parts = [part.value for target in targets if isinstance(target, cst.Tuple) for part in target.elements]
-        kept = {slots.of(part) for at, part in enumerate(parts) if at in places} - {None}
-        answers = {slots.of(part) for at, part in enumerate(parts) if at not in places} - {None}
-        for node in caller.nodes_of(cst.Assign):
-            read = {slots.of(part) for part in walk(node.value) if _is_place(part)}
-            if not read.isdisjoint(kept):
-                if not read.isdisjoint(answers):
-                    return set()  # the answer is put to it
-                kept |= {slots.of(target) for target in ex.targets(node)} - {None}
-        return {slot for slot in kept if slot is not None}
 
     def _dialogue_around(self, node: cst.CSTNode) -> cst.While | cst.For | None:
         """The innermost loop of the function around a node that waits for a user each time round."""

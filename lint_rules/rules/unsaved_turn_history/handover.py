@@ -7,10 +7,7 @@ self.history.extend(new)        # handed over: a path that leaves before this po
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Literal
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -20,50 +17,26 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, is_read, is_store, stores_by_name
-from lint_rules.anatomy.turns.turns import MOST_REQUESTS
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import leaves
 from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
+from lint_rules.rules.unsaved_turn_history.turn_ends import TurnEnd, Way, closed, left
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.mentions import mentions, names_in
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _NOT_YET = frozenset({"user", "system"})
-_WHOLE = re.compile(
-    r"append|save|store|record|remember|persist|extend|commit|upsert|histor|messages|turn|all|many|dump"
-)
-_MOST_CALLS = 150
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
-Way = Literal["leaves", "handler", "yield", "error", "early"]
 
 
-@record
-class Unhanded:
-    """A way out that passes by the hand-over: `leaves` is the statement or handler at which it goes wrong.
-
-    On the way "early" that is where a reply is put into the list, after the hand-over. On the way "error" that is the
-    request whose error does not come to it. `told`: the list is never handed over, and at `handover` what lasts is told
-    how the turn ended.
-    """
-
-    leaves: cst.CSTNode
-    way: Way
-    waiting: Slot
-    stored: Stored
-    handover: cst.CSTNode
-    function: Scope
-    told: bool = False
-
-
-def unhanded_turns(anatomy: Anatomy) -> Iterator[Unhanded]:
+def unhanded_turns(anatomy: Anatomy) -> Iterator[TurnEnd]:
     """For each waiting list of a file, a way on which it is lost; for generators also what is saved at their end."""
     search = _Search(anatomy)
     yielding = {anatomy.module.scope_of[node].function for node in anatomy.module.nodes_of(cst.Yield)}
@@ -84,7 +57,7 @@ class _Search:
         self.late = LateTurns(anatomy)
         self._known_views: dict[Slot, set[Slot]] = {}
 
-    def of(self, function: Scope) -> Iterator[Unhanded]:
+    def of(self, function: Scope) -> Iterator[TurnEnd]:
         lists: dict[Slot, list[Stored]] = {}
         written = self.anatomy.transcript.stored(function)
         for one in written:
@@ -96,26 +69,15 @@ class _Search:
                 handovers = self._handovers(slot, function) if loads is not None else []
                 if loads:
                     handovers = [node for node in handovers if any(self._goes_back(node, load) for load in loads)]
-                replies = any(one.slot == slot and self._is_reply(one) for one in written)
-                if not replies:
+                if not any(one.slot == slot and self._is_reply(one) for one in written):
                     handovers = [node for node in handovers if not self._goes_into_list(node)]
-                ran = [one for one in stored if self._tools_ran(one)]
-                if handovers:
-                    waiting = [one for one in stored if self._waits_still(one, slot, handovers)]
-                    yield from self._lost(function, slot, waiting, handovers) if waiting else ()
-                elif loads is not None and ran and replies:
-                    yield from self._untold(function, slot, ran)
+                waiting = [one for one in stored if handovers and self._waits_still(one, slot, handovers)]
+                yield from self._lost(function, slot, waiting, handovers) if waiting else ()
 
     def _goes_into_list(self, handover: cst.CSTNode) -> bool:
         """Whether results go into a list behind their calls: without them, these have none, which is another matter."""
         stored = self.anatomy.transcript.at(handover)
         return any(one.slot is not None and one.slot[0] != "outside" for one in stored)
-
-    def _untold(self, function: Scope, slot: Slot, ran: list[Stored]) -> Iterator[Unhanded]:
-        """A list that goes nowhere, where what lasts is told how the turn ended, but not on each way."""
-        told = self._told(function, ran)
-        same = set(self.anatomy.points(function, self.late.told_alike(function, told)))
-        yield from (replace(each, told=True) for each in (self._lost(function, slot, ran, told, same) if told else ()))
 
     def _waits_still(self, one: Stored, slot: Slot, handovers: list[cst.CSTNode]) -> bool:
         """Whether a message is one of this turn, behind a request, and in no place yet that lasts.
@@ -220,53 +182,11 @@ class _Search:
         more = [save.node for save in saves if save.node not in found and self._holds(save.value, slot)]
         return [node for node in (*found, *more) if not self.lasting.is_asked_for(node)]
 
-    def _told(self, function: Scope, ran: list[Stored]) -> list[cst.CSTNode]:
-        """Where what lasts is told how a turn ended whose rounds are in a list that goes nowhere.
-
-        Of the results: `log.append(report(results))`; or of what the model said, too: `store.add(key, reply)`. Nowhere
-        where it is told in each round, or by the tools as they run.
-        """
-        asks = self.anatomy.turns.requests(function)
-        if len(asks) > MOST_REQUESTS:
-            return []
-        contents = [one.message.content for one in ran if one.message is not None]
-        results = names_in(*(value for value in contents if value is not None))
-        names = (
-            self.places.derived(function, function.node, grown=True, known=results, others=asks) if results else set()
-        )
-        names = names.union(*(self.places.derived(function, ask) for ask in asks))
-        again = Again(self.anatomy, function)
-        told: list[cst.CSTNode] = [
-            one.node
-            for one in self.anatomy.transcript.stored(function)
-            if one.slot is not None and again.grows(one) and self.lasting.keeps(one.slot) is not None
-            and any(is_read(node, names) for node in walk(one.node))
-        ]  # fmt: skip
-        kept = self.anatomy.stored_turns.of(function) if self._is_short(function) else []
-        turns = (turn for turn in kept if turn.load is not None)
-        told += [save for turn in turns if turn.whole is None for save in turn.saves if save not in told]
-        if any(not results.isdisjoint(self.places.derived(function, node)) for node in told):
-            return []  # what gives a result has told of it
-        asking = set(self.anatomy.points(function, asks))
-        loops = [loop for ask in asks if (loop := self.anatomy.module.loop_around(ask, own=True)) is not None]
-        each = (
-            again.leads(again.points(node), asking, again.outside(loop), exceptions=False)
-            for node in told
-            for loop in loops
-            if self.anatomy.module.inside(node, loop)
-        )
-        return [] if any(each) else told
-
-    def _is_short(self, function: Scope) -> bool:
-        """Whether its calls may be looked at, each with each other."""
-        return len(function.nodes_of(cst.Call)) <= _MOST_CALLS
-
     def _hands_over(self, node: cst.CSTNode, slot: Slot, function: Scope) -> bool:
-        if isinstance(node, cst.Assign):
-            target = node.targets[0].target
-            return isinstance(target, (cst.Attribute, cst.Subscript)) and self._holds(node.value, slot)
-        if isinstance(node, cst.AugAssign):
-            return isinstance(node.target, (cst.Attribute, cst.Subscript)) and self._holds(node.value, slot)
+        if isinstance(node, (cst.Assign, cst.AugAssign)):
+            place = ex.targets(node)[0]
+            put = isinstance(place, (cst.Attribute, cst.Subscript)) and self._holds(node.value, slot)
+            return put and not self._is_request(self.anatomy.facts.slots.of(place), function)
         if type(node) is not cst.Call or is_logging(node) or self.anatomy.turns.reaches_model(node):
             return False
         if self.anatomy.facts.encoder(node):
@@ -279,39 +199,18 @@ class _Search:
             own is not None and own[0] == "var" and own[1] is function and self._waits(own, function) is not None
         ):
             return False
-        if own is not None and self._is_never_taken_from(own):
-            return False
         run = body(self.anatomy, node)
-        if run is not None:
-            if run[0] is not self.anatomy and self.anatomy.kept_elsewhere.keeps_whole(node, function):
-                return True
-            inserts = run[0] is self.anatomy and bool(self.resources.of(node).made)
-            return inserts or self._callee_stores(node, *run, slot)
-        return stores_by_name(node) and (
-            _WHOLE.search(ex.called_name(node)) is not None
-            or ex.called_name(node) == "set_result"  # of a future: who awaits it gets the list
-            or is_store(base)
-            or (own is not None and own in self.anatomy.givers)
-        )
+        if run is None:
+            return self.anatomy.keeps(node)
+        whole = run[0] is not self.anatomy and self.anatomy.kept_elsewhere.keeps_whole(node, function)
+        return whole or bool(self.resources.of(node).made) or self._callee_stores(node, *run, slot)
 
-    def _is_never_taken_from(self, slot: Slot) -> bool:
-        """Whether a list that this file makes is only added to, counted or searched: no turn begins with it."""
-        facts, parent = self.anatomy.facts, self.anatomy.module.parent
-        made = facts.assigned(slot)
-        return slot[0] == "var" and bool(made) and all(isinstance(ex.inner(v), cst.List) for v in made) and not any(
-            self._takes(parent[name], name) for name in facts.names.get(slot, ())
-        )  # fmt: skip
-
-    def _takes(self, outer: cst.CSTNode, name: cst.Name) -> bool:
-        """Whether what stands around the name of a list may take something out of it."""
-        if isinstance(outer, cst.Attribute):
-            return outer.value is name and outer.attr.value not in GROWING
-        if isinstance(outer, cst.Arg):
-            call = self.anatomy.module.parent[outer]
-            return not (isinstance(call, cst.Call) and ex.dotted(call.func) == "len")
-        if isinstance(outer, cst.ComparisonTarget):
-            return not isinstance(outer.operator, (cst.In, cst.NotIn))
-        return not isinstance(outer, (cst.AssignTarget, cst.AnnAssign, cst.NameItem))
+    def _is_request(self, place: Slot | None, function: Scope) -> bool:
+        """Whether a place is a part of what a request is made with, and goes with the function."""
+        root = root_object(place) if place is not None else None
+        given = (arg.value for ask in self.anatomy.turns.requests(function) for arg in ask.args)
+        is_own = root is not None and root[:2] == ("var", function) and not is_parameter(root)
+        return is_own and any(self.anatomy.facts.slots.of(value) == root for value in given)
 
     def _callee_stores(self, call: cst.Call, there: Anatomy, callee: Scope, slot: Slot) -> bool:
         """Whether a function of the project stores the list elsewhere: not one that only edits it."""
@@ -382,92 +281,51 @@ class _Search:
         slot: Slot,
         stored: list[Stored],
         handovers: list[cst.CSTNode],
-        told: set[Point] | None = None,
-    ) -> Iterator[Unhanded]:
-        """`told` are the points at which what lasts is told of the turn, where the list itself is never handed over."""
+    ) -> Iterator[TurnEnd]:
         again = Again(self.anatomy, function)
-        flow = self.anatomy.flow(function)
-        starts = self.anatomy.points(function, [s.node for s in stored])
-        ends = set(self.anatomy.points(function, handovers))
-        if not again.leads(starts, ends, exceptions=False):
-            if told is None:
-                yield from self._too_early(again, slot, stored, handovers)
+        starts, told = (self.anatomy.points(function, each) for each in ([s.node for s in stored], handovers))
+        if not again.leads(starts, set(told), exceptions=False):
             return
         loops = self._loops_over(slot, handovers)
-        ends.update(self.anatomy.points(function, loops))
-        around = self._around(function, handovers, stored, loops)
+        ends = {*told, *self.anatomy.points(function, loops)}
+        around = self._around(function, handovers, stored, loops) | self._if_longer(function, handovers, slot)
         given_back = self._given_back(function, slot, handovers)
-        around |= self._if_longer(function, handovers, slot)
-        barred = ends | around | given_back | (told or set())
-        path = again.path(starts, {flow.exit}, barred, exceptions=False)
-        passed = self._leaves(path, exceptions=False) if path is not None else None
+        barred = ends | around | given_back
         rounds = [one.node for one in stored if type(one.node) is cst.Call and self.late.fails(one.node)]
         failed = [point for node in rounds for point in again.failed(node) if point not in barred]
-        path = again.path([*starts, *failed], {flow.exit}, barred) if path is None else None
-        passed = passed or (self._leaves(path, exceptions=True) if path is not None else None)
-        if passed is not None:
-            way: Way = "handler" if isinstance(passed, cst.ExceptHandler) else "leaves"
-            yield Unhanded(passed, way, slot, stored[0], handovers[-1], function)
-            return
-        closed = next(self._closed(function, slot, stored, handovers, barred), None)
-        if closed is not None:
-            yield closed
-        elif (
-            told is None
-            and (not around or again.path(starts, {flow.exit}, ends | given_back, exceptions=False) is None)
-            and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return)))
-        ):
-            yield from self._thrown(again, slot, stored, handovers, barred)
+        found = left(again, starts, barred, failed)
+        if found is None:
+            stopped = closed(again, starts, ends, barred, {again.graph.raises})
+            found = (stopped, "yield") if stopped is not None else None
+        wished = around and again.leads(starts, {again.graph.exit}, ends | given_back, exceptions=False)
+        if found is None and not wished and self._returns_only(function, given_back):
+            found = self._thrown(again, slot, stored, handovers, barred)
+        if found is not None:
+            yield TurnEnd(*found, stored[0].node, handovers[-1], waiting=slot)
 
-    def _too_early(
-        self, again: Again, slot: Slot, stored: list[Stored], handovers: list[cst.CSTNode]
-    ) -> Iterator[Unhanded]:
-        """A reply that is put into a list which was written out before, and which goes nowhere afterwards."""
-        function = again.function
-        written = {save.node for save in self.anatomy.storage.saves(function) if save.outside}
-        replies = [one for one in stored if self._is_reply(one)]
-        after = self.anatomy.points(function, [one.node for one in replies])
-        users = [
-            node
-            for node in function.nodes_of(cst.Name)
-            if self.anatomy.facts.slots.of(node) in self._views(slot)
-            and not any(self.anatomy.module.inside(node, one.node) for one in stored)
-        ]
-        if not written.issuperset(handovers) or self._kept_one_by_one(function, slot, handovers):
-            return
-        if any(one.node in written for one in replies):  # what is called puts it there, and writes it out
-            return
-        if not again.leads(after, set(self.anatomy.points(function, users)), exceptions=False):
-            yield Unhanded(replies[0].node, "early", slot, replies[0], handovers[-1], function)
+    def _returns_only(self, function: Scope, given_back: set[Point]) -> bool:
+        return given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return)))
 
     def _thrown(
-        self,
-        again: Again,
-        slot: Slot,
-        stored: list[Stored],
-        handovers: list[cst.CSTNode],
-        barred: set[Point],
-    ) -> Iterator[Unhanded]:
+        self, again: Again, slot: Slot, stored: list[Stored], handovers: list[cst.CSTNode], barred: set[Point]
+    ) -> tuple[cst.CSTNode, Way] | None:
         """The first error that leaves the function after a tool has run whose result only waits in the list.
 
         One that is raised there, or that of a request.
         """
-        function = again.function
+        function, reaches_model = again.function, self.anatomy.turns.reaches_model
         if self._kept_one_by_one(function, slot, handovers) or not any(map(self._begins_next_turn, handovers)):
-            return
+            return None
         ran = self.anatomy.points(function, [s.node for s in stored if self._tools_ran(s)])
         for node in function.nodes_of(cst.Raise, cst.Call):
-            here = [p for p in again.points(node) if p not in barred]
-            if isinstance(node, cst.Raise):
-                if again.leads(ran, set(here), barred, exceptions=False) and leaves(again, here, barred):
-                    yield Unhanded(node, "leaves", slot, stored[0], handovers[-1], function)
-                    return
-            elif self.anatomy.turns.reaches_model(node) and not self.late.keeps_first(node):
-                here = [p for p in self.late.points(again, node) if p not in barred]
-                after = self.late.fails(node) or again.leads(ran, set(here), barred, exceptions=False)
-                if after and leaves(again, here, barred):
-                    yield Unhanded(node, "error", slot, stored[0], handovers[-1], function)
-                    return
+            if isinstance(node, cst.Call) and (not reaches_model(node) or self.late.keeps_first(node)):
+                continue
+            here = self.late.points(again, node) if isinstance(node, cst.Call) else again.points(node)
+            here = [point for point in here if point not in barred]
+            after = isinstance(node, cst.Call) and self.late.fails(node)
+            if (after or again.leads(ran, set(here), barred, exceptions=False)) and leaves(again, here, barred):
+                return node, "error" if isinstance(node, cst.Call) else "leaves"
+        return None
 
     def _begins_next_turn(self, handover: cst.CSTNode) -> bool:
         """Whether what the list is handed to is what a turn begins with: it lives on, or gives a history."""
@@ -497,7 +355,7 @@ class _Search:
             for one in self.anatomy.transcript.stored(function)
         )  # fmt: skip
 
-    def saved_late(self, function: Scope) -> Iterator[Unhanded]:
+    def saved_late(self, function: Scope) -> Iterator[TurnEnd]:
         """A generator that saves a history after its last `yield`: a consumer that stops early saves nothing."""
         grown: dict[Slot, list[Stored]] = {}
         for one in self.anatomy.transcript.stored(function):
@@ -506,8 +364,11 @@ class _Search:
         for slot, stored in grown.items():
             saves = [n for n in function.nodes if type(n) is cst.Call and self._saves(n, slot)]
             if saves:
-                barred = set(self.anatomy.points(function, saves))
-                yield from self._closed(function, slot, stored, saves, barred)
+                starts, told = (self.anatomy.points(function, each) for each in ([s.node for s in stored], saves))
+                again = Again(self.anatomy, function)
+                node = closed(again, starts, {*told}, told, {again.graph.raises})
+                if node is not None:
+                    yield TurnEnd(node, "yield", stored[0].node, saves[-1], waiting=slot)
 
     def _saves(self, call: cst.Call, slot: Slot) -> bool:
         """`json.dump(self.messages, file)`, `store.save(self.messages)`, `file.write(json.dumps(self.messages))`.
@@ -524,24 +385,6 @@ class _Search:
         if not any(facts.slots.of(value) == slot for value in given):
             return False
         return not self.anatomy.calls.asks(call) and not is_logging(call) and self.anatomy.keeps(call)
-
-    def _closed(
-        self, function: Scope, slot: Slot, stored: list[Stored], saves: Sequence[cst.CSTNode], barred: set[Point]
-    ) -> Iterator[Unhanded]:
-        """The first `yield` after a stored message at which closing the generator passes by the save."""
-        flow = self.anatomy.flow(function)
-        starts = self.anatomy.points(function, [s.node for s in stored])
-        ends = self.anatomy.points(function, saves)
-        for node in function.nodes:
-            if type(node) is not cst.Yield:
-                continue
-            here = [p for p in self.anatomy.points(function, [node]) if p not in barred]
-            after = any(p in starts for p in here) or flow.reaches(starts, here, barred, exceptions=False)
-            if here and after and flow.reaches(here, ends, exceptions=False):
-                closed = {target for point in here for target, kind in point.successors if kind == "exception"} - barred
-                if flow.raises in closed or flow.reaches(closed, flow.raises, barred, exceptions=False):
-                    yield Unhanded(node, "yield", slot, stored[0], saves[-1], function)
-                    return
 
     def _loops_over(self, slot: Slot, handovers: list[cst.CSTNode]) -> list[cst.CSTNode]:
         """The loops around hand-overs that go through the list: what it holds, they store."""
@@ -594,12 +437,3 @@ class _Search:
         calls = (node for node in handovers if isinstance(node, cst.Call))
         put = [arg.value for call in calls for arg in call.args]
         return set(self.anatomy.points(function, [*handed, *self.late.given_back(function, put)]))
-
-    @staticmethod
-    def _leaves(path: list[Point], exceptions: bool) -> cst.CSTNode | None:
-        """The statement that leaves: the handler that the path takes, or the last jump on it."""
-        statements = [point.statement for point in path if point.statement is not None]
-        if exceptions:
-            return next((s for s in reversed(statements) if isinstance(s, cst.ExceptHandler)), None)
-        jumps = (cst.Return, cst.Break)
-        return next((s for s in reversed(statements) if isinstance(s, jumps)), None)

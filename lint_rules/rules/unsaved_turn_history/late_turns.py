@@ -123,14 +123,3 @@ def _root(call: cst.Call) -> cst.BaseExpression | None:
     ):
         node = ex.receiver(node) if isinstance(node, cst.Call) else node.value
     return node
-
-
-def is_kept(anatomy: Anatomy, function: Scope, request: cst.Call) -> bool:
-    """Whether what a request gives is put into a place that lasts, or handed to what may keep it."""
-    names, slots = ReplyPlaces(anatomy).derived(function, request), anatomy.facts.slots
-    for node in function.nodes_of(cst.Assign):
-        for slot in map(slots.of, ex.targets(node)) if holds([node.value], request, names) else ():
-            if slot is not None and anatomy.aliases.is_lasting(anatomy.aliases.of(slot), function):
-                return True
-    calls = (call for call in function.nodes_of(cst.Call) if call is not request and anatomy.keeps(call))
-    return any(holds([arg.value for arg in call.args], request, names) for call in calls)

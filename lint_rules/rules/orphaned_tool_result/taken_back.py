@@ -1,7 +1,7 @@
-"""Results that are taken back: an error behind a tool round takes the last message off the history, or the whole turn.
+"""Results that are taken back: an error behind a tool round takes the last message off the history.
 
 `except APIError: messages.pop()` is there for the question that was not answered. Where the request that fails is the
-one behind a tool round, the last message is a result; and `del messages[before:]` takes all that the tools have given.
+one behind a tool round, the last message is a result.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.messages.growth import cut_out, resets
+from lint_rules.anatomy.messages.growth import resets
 from lint_rules.anatomy.messages.role_tests import told_roles
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
-from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import LateRequests
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -32,22 +30,19 @@ from lint_rules.syntax.walk import walk
 
 @record
 class TakenBack:
-    """`node` takes the last message off the history `slot`, when `request` has failed: a result, made behind others.
-
-    Or the whole turn.
-    """
+    """`node` takes the last message off the history `slot`, when `request` has failed: a result, made behind others."""
 
     node: cst.CSTNode
     slot: Slot
     request: cst.Call
 
 
-def taken_back(anatomy: Anatomy, *, turns: bool = False) -> Iterator[TakenBack]:
-    """All of a file: of single messages, or of whole `turns`."""
-    late, takes = LateRequests(anatomy), _takes_turn if turns else _takes_one
+def taken_back(anatomy: Anatomy) -> Iterator[TakenBack]:
+    """All of a file."""
+    late = LateRequests(anatomy)
     for function in anatomy.module.functions:
         for write in anatomy.writes.by_function.get(function, ()) if function.kind in {"function", "module"} else ():
-            is_meant = takes(anatomy, write) and (turns or not _is_repeated(anatomy, write))
+            is_meant = _takes_one(anatomy, write) and not _is_repeated(anatomy, write)
             handlers = _handlers(anatomy, write) if is_meant else []
             for request in anatomy.turns.requests(function) if handlers else ():
                 taken = any(handler in handlers for handler in _takers(anatomy.module, request))
@@ -66,9 +61,9 @@ def _is_behind_result(anatomy: Anatomy, late: LateRequests, request: cst.Call, w
     for stored in results:
         start = again.points(stored.node)
         if all(again.leads(start, again.points(node), barred) for node in (request, write.node)):
-            return _takes_turn(anatomy, write) or not _is_question(anatomy, write, _role(stored))
+            return not _is_question(anatomy, write, _role(stored))
     is_kept = late.fails(request) and slot in late.kept(request)
-    return is_kept and (_takes_turn(anatomy, write) or not _is_question(anatomy, write, None))
+    return is_kept and not _is_question(anatomy, write, None)
 
 
 def _role(stored: Stored) -> str | None:
@@ -101,31 +96,6 @@ def _is_of_requests(error: str) -> bool:
     """Whether a request may raise an error of a class: one that Python has for something else is not for that."""
     cls = getattr(builtins, error, None)
     return not isinstance(cls, type) or issubclass(cls, (OSError, KeyboardInterrupt)) or error in exceptions.CATCH_ALL
-
-
-def _takes_turn(anatomy: Anatomy, write: HistoryWrite) -> bool:
-    """`del h[before:]`, `h = h[:before]`, `h = copy_of_h`: all behind a mark; and nothing takes its place."""
-    values, slots = anatomy.facts.values_of, anatomy.facts.slots
-    out, value = cut_out(write), ex.inner(write.value) if write.value is not None else None
-    if isinstance(value, cst.Name):
-        made = [[*map(slots.of, sources(ex.inner(each)))] for each in values(value)]
-        return bool(made) and all(write.slot in part for part in made) and not _is_replaced(anatomy, write)
-    kept = ex.slice_of(value) if isinstance(value, cst.Subscript) and slots.of(value.value) == write.slot else None
-    mark = (out.lower if out.upper is None else None) if out is not None else kept.upper if kept is not None else None
-    lengths = (
-        values(mark) if isinstance(mark, (cst.Name, cst.Attribute)) and (kept is None or kept.lower is None) else []
-    )
-    counted = (isinstance(each, cst.Call) and ex.dotted(each.func) == "len" for each in map(ex.inner, lengths))
-    return bool(lengths) and all(counted) and not _is_replaced(anatomy, write)
-
-
-def _is_replaced(anatomy: Anatomy, write: HistoryWrite) -> bool:
-    """Whether something but the error is put there by the handlers that take a turn back."""
-    handlers = [each for each in _handlers(anatomy, write) if isinstance(each, cst.ExceptHandler)]
-    errors = {name for each in handlers if each.name is not None for name in ex.target_names(each.name.name)}
-    grown = (w for w in anatomy.writes.by_slot[write.slot] if w.kind in GROWING and w.value is not None)
-    put = [w.value for w in grown if any(anatomy.module.inside(w.node, each) for each in handlers)]
-    return any(names_in(value) - errors for value in put if value is not None)
 
 
 def _takes_one(anatomy: Anatomy, write: HistoryWrite) -> bool:

@@ -1,4 +1,4 @@
-"""A turn that another function runs, tools and all, and of which what lasts is told only behind it.
+"""A turn on which what lasts is told of it only behind its rounds: a way out that passes by that loses them.
 
 answer = agent.run(store.history(key), text)    # asks, runs tools, asks again: each request may fail
 store.add(key, answer)                          # what the tools have done is told here, or nowhere
@@ -6,9 +6,9 @@ store.add(key, answer)                          # what the tools have done is to
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import chain, islice, takewhile
 from typing import Literal
 
 import libcst as cst
@@ -16,11 +16,12 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.turns.asked import AskedWith
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
-from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
+from lint_rules.anatomy.values.slots import Slot, describe, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import fails_to
 from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
@@ -35,24 +36,67 @@ from lint_rules.syntax.walk import walk
 
 _PUT = frozenset({*GROWING, "rebind"})
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
-Way = Literal["error", "request", "yield", "send"]
+Way = Literal["leaves", "handler", "error", "run", "request", "yield"]
 
 
 @record
-class LateRun:
-    """`told` tells what lasts of the turn that `run` has run. A way passes by it, from `leaves`: the error of a later
-    request of that, the reader of a generator, who stops there, or what fails there to send the answer. Where the
-    function runs the tools itself, `run` is the later `request`. An error ends the turn in `handler`, or leaves it.
+class TurnEnd:
+    """A way that passes by `told`, where a turn is stored: from `leaves`, which leaves the function, or fails, or is
+    where the reader of a generator stops. `turn` is a part of it, or where its messages get into the list `waiting`.
+    An error ends the turn in `handler`, or leaves it.
     """
 
-    run: cst.Call
-    told: cst.CSTNode
-    way: Way
     leaves: cst.CSTNode
+    way: Way
+    turn: cst.CSTNode
+    told: cst.CSTNode
+    waiting: Slot | None = None
     handler: cst.CSTNode | None = None
 
 
-def late_runs(anatomy: Anatomy, known: Container[Scope]) -> Iterator[LateRun]:
+@record
+class _Turn:
+    """A turn as its ways out are asked for: `tells` are all places where what lasts is told anything, `headers` what
+    stands around them, and `ends` where the turn is over, or the next one begins."""
+
+    again: Again
+    run: cst.Call
+    told: list[cst.CSTNode]
+    tells: list[cst.CSTNode]
+    headers: list[cst.CSTNode]
+    given_back: set[Point]
+    ends: set[Point]
+
+
+def left(
+    again: Again, done: list[Point], barred: Container[Point], failed: Sequence[Point] = ()
+) -> tuple[cst.CSTNode, Way] | None:
+    """The `return` or `break` by which a function is left behind what was done, past what is barred; or the handler.
+
+    `failed`: where the errors of what does it go.
+    """
+    ends = {again.graph.exit}
+    path = again.path(done, ends, barred, exceptions=False)
+    caught = again.path([*done, *failed], ends, barred) if path is None else None
+    kinds = (cst.Return, cst.Break) if path is not None else (cst.ExceptHandler,)
+    statements = (point.statement for point in reversed(path or caught or []))
+    leaves = next((each for each in statements if isinstance(each, kinds)), None)
+    return (leaves, "leaves" if path is not None else "handler") if leaves is not None else None
+
+
+def closed(
+    again: Again, done: list[Point], told: set[Point], barred: Container[Point], ends: set[Point]
+) -> cst.CSTNode | None:
+    """The first `yield` behind what was done at which the reader may stop, past what is barred, and before that."""
+    for node in again.function.nodes_of(cst.Yield):
+        here = [point for point in again.points(node) if point not in barred]
+        after = any(point in done for point in here) or again.leads(done, set(here), barred, exceptions=False)
+        if after and again.leads(here, told, exceptions=False) and fails_to(again, here, ends, barred):
+            return node
+    return None
+
+
+def turn_ends(anatomy: Anatomy, known: Container[Scope]) -> Iterator[TurnEnd]:
     """Those of a file, for each run the first; of functions of which the like is `known`, none."""
     search = _Search(anatomy)
     for function in anatomy.module.functions:
@@ -70,9 +114,9 @@ class _Search:
         self.places = ReplyPlaces(anatomy)
         self.resources = anatomy.resources
 
-    def place(self, function: Scope, late: LateRun) -> cst.CSTNode | None:
+    def place(self, function: Scope, late: TurnEnd) -> cst.CSTNode | None:
         """Where the function itself shows it, and no helper that was put in its place."""
-        return next((node for node in (late.leaves, late.run, late.told) if self.is_own(function, node)), None)
+        return next((node for node in (late.leaves, late.turn, late.told) if self.is_own(function, node)), None)
 
     def is_own(self, function: Scope, node: cst.CSTNode) -> bool:
         """Whether a node of a function stands in it as it was written, and in no helper that was put in its place."""
@@ -85,43 +129,67 @@ class _Search:
         owner = max(around, key=lambda each: self.anatomy.line(each.node), default=None)
         return owner is not None and (owner is function or module.inside(owner.node, function.node))
 
-    def of(self, function: Scope, run: cst.Call) -> Iterator[LateRun]:
-        again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
+    def of(self, function: Scope, run: cst.Call) -> Iterator[TurnEnd]:
+        """The first way of a turn that passes by what stores it: it is left, or fails, or nobody reads to its end."""
         elsewhere = self.late.runs_tools(run)
+        again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
         late = elsewhere or (self.anatomy.turns.may_fail(run) and self._is_late(again, here))
         told = self._told(function, run) if late and not self.anatomy.conversations.is_named(run) else []
         if not told or (self._is_kept_within if elsewhere else self._is_kept_here)(function, run, told):
             return
         told = [node for node in told if again.leads(here, set(again.points(node)), exceptions=False)]
-        wanted = [head for node in told for head in headers(self.anatomy.module, node, run)]
+        if told:
+            turn = self._turn(again, run, told, elsewhere)
+            left = self._left(turn) if not elsewhere else ()
+            yield from islice(chain(left, self._failed(turn), self._closed(turn)), 1)
+
+    def _turn(self, again: Again, run: cst.Call, told: list[cst.CSTNode], elsewhere: bool) -> _Turn:
+        function, module = again.function, self.anatomy.module
         same = self.late.told_alike(function, told)
-        begins = {n for n in same if self.anatomy.module.before(n, run)}  # of the next turn
+        begins = {node for node in same if module.before(node, run)}  # of the next turn
+        headers = [outer for node in told for outer in headers_of(module, node, run)]
         given_back = [] if elsewhere else self.late.given_back(function)
-        tells = [*told, *(n for n in same if n not in begins)]
-        around = self.anatomy.points(function, [*wanted, *given_back])
-        barred = {*self.anatomy.points(function, tells), *around}
         next_turn = self.anatomy.points(function, [*begins, *self._loads(function, run)])
-        put = {one.slot for one in self.anatomy.transcript.stored(function) if one.node in told}
-        own = {slot for slot in self._handed(function, run) & put if self.lasting.keeps(slot) is None}
-        renewed = [point for slot in own for point in again.bound(slot, grown=False)]
-        ends = {*next_turn} - {*renewed} if own else {again.graph.raises, again.graph.exit, *next_turn}
-        taken = set() if elsewhere or self.anatomy.turns.escapes(run) else {again.graph.raises}
-        fails = bool(told) and (self.late.fails(run) or not elsewhere)
-        telling = self._telling_results(function, run, tells) if fails else ()
-        kept = {*self.anatomy.points(function, telling), *around, *renewed}
-        if fails and fails_to(again, self.late.points(again, run), ends - taken, kept):
-            way: Way = "error" if elsewhere else "request"
-            caught = (point for point in again.failed(run) if isinstance(point.statement, cst.ExceptHandler))
-            ending = (point.statement for point in caught if again.leads([point], ends - taken, kept, exceptions=False))
-            yield LateRun(run, told[-1], way, run, next(ending, None))
+        ends = {again.graph.raises, again.graph.exit, *next_turn}
+        tells = [*told, *(node for node in same if node not in begins)]
+        return _Turn(again, run, told, tells, headers, {*self.anatomy.points(function, given_back)}, ends)
+
+    def _left(self, turn: _Turn) -> Iterator[TurnEnd]:
+        """By a `return` or `break` behind a tool's run, or in the handler of what fails there."""
+        wished = [outer for outer in turn.headers if not self.places.about_calls(outer)]
+        barred = {*self.anatomy.points(turn.again.function, [*turn.tells, *wished]), *turn.given_back}
+        ran = [point for point in self._ran(turn.again.function) if point not in barred]
+        found = left(turn.again, ran, barred)
+        results = (node for node, place in self.late.results(self.anatomy, turn.again.function) if place is not None)
+        if found is not None:
+            yield TurnEnd(*found, next(results, turn.run), turn.told[-1])
+
+    def _failed(self, turn: _Turn) -> Iterator[TurnEnd]:
+        """By the error of a later request."""
+        again, run, function = turn.again, turn.run, turn.again.function
+        elsewhere = self.late.runs_tools(run)
+        if elsewhere and not self.late.fails(run):
             return
-        ways = [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told and elsewhere else []
-        for node in ways:
-            points = [point for point in again.points(node) if point not in barred]
-            if again.leads(here, set(points), barred, exceptions=False) or self._hands_out(node, run):
-                if again.leads(points, barred, exceptions=False) and fails_to(again, points, ends, barred):
-                    yield LateRun(run, told[-1], "yield" if isinstance(node, cst.Yield) else "send", node)
-                    return
+        ends = turn.ends - (set() if elsewhere or self.anatomy.turns.escapes(run) else {again.graph.raises})
+        telling = self._telling_results(function, run, turn.tells)
+        kept = {*self.anatomy.points(function, [*telling, *turn.headers]), *turn.given_back}
+        if fails_to(again, self.late.points(again, run), ends, kept):
+            caught = (point for point in again.failed(run) if isinstance(point.statement, cst.ExceptHandler))
+            ending = (point.statement for point in caught if again.leads([point], ends, kept, exceptions=False))
+            way: Way = "run" if elsewhere else "request"
+            yield TurnEnd(run, way, run, turn.told[-1], handler=next(ending, None))
+
+    def _closed(self, turn: _Turn) -> Iterator[TurnEnd]:
+        """By who reads a generator and stops."""
+        again, run, function = turn.again, turn.run, turn.again.function
+        barred = {*self.anatomy.points(function, [*turn.tells, *turn.headers]), *turn.given_back}
+        done = self.anatomy.points(function, [run]) if self.late.runs_tools(run) else self._ran(function)
+        done += [
+            point for node in function.nodes_of(cst.Yield) if self._hands_out(node, run) for point in again.points(node)
+        ]
+        node = closed(again, done, barred, barred, turn.ends)
+        if node is not None:
+            yield TurnEnd(node, "yield", run, turn.told[-1])
 
     def _telling_results(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
         """Where what lasts may be told of results that were there before a request failed.
@@ -182,7 +250,9 @@ class _Search:
         stored = self.anatomy.transcript.stored(function)
         keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
         same = self.late.told_alike(function, told)
-        loops = [head for node in same for head in headers(self.anatomy.module, node, run) if _goes_through(head, node)]
+        loops = [
+            head for node in same for head in headers_of(self.anatomy.module, node, run) if _goes_through(head, node)
+        ]
         kept = set(self.anatomy.points(function, [*keeps, *told, *same, *loops]))
         results = self.late.results(self.anatomy, function)
         put = set(self.anatomy.points(function, [node for node, place in results if place is not None]))
@@ -207,40 +277,40 @@ class _Search:
         results = [result for result, _ in self.late.results(there, callee)]
         return isinstance(node, cst.Yield) and there.leads(callee, results, callee.nodes_of(cst.Yield))
 
-    def _sends(self, function: Scope, run: cst.Call) -> Iterator[cst.Call]:
-        """What hands on what a run gives, and waits for somebody else to take it: `await message.reply(answer)`."""
-        names = self.places.derived(function, run)
-        for call in function.nodes_of(cst.Call):
-            waits = isinstance(self.anatomy.module.parent[call], cst.Await) and call is not run
-            if waits and holds([arg.value for arg in call.args], run, names) and body(self.anatomy, call) is None:
-                if not self.anatomy.turns.reaches_model(call):
-                    yield call
-
     def _told(self, function: Scope, run: cst.Call) -> list[cst.CSTNode]:
         """Where what lasts is told of what a run gives, behind it."""
-        names = self.places.derived(function, run)
+        names, again = self.places.derived(function, run), Again(self.anatomy, function)
         kept = (turn for turn in self.anatomy.stored_turns.of(function) if turn.ask is run and turn.load is not None)
         found: list[cst.CSTNode] = [save for turn in kept for save in turn.saves]
         stored = [one for one in self.anatomy.transcript.stored(function) if one.kind in _PUT]
         put = [(one.node, one.slot) for one in stored if one.slot is not None and mentions(names, one.node)]
-        found += [node for node, slot in put if self.lasting.keeps(slot) is not None]
+        found += [
+            node for node, slot in put if self.lasting.keeps(slot) is not None and self._is_sent(function, run, slot)
+        ]
         for call in function.nodes_of(cst.Call):
-            store = (
-                store_of(self.anatomy, call, function) if holds([arg.value for arg in call.args], run, names) else None
-            )
-            found += [call] if store is not None and store.grows else []
+            is_told = holds([arg.value for arg in call.args], run, names)
+            store = store_of(self.anatomy, call, function) if is_told else None
+            if store is not None and store.grows and (store.told or not again.follows(call, run, ())):
+                found.append(call)
         for node in function.nodes_of(cst.Assign):
             found += [node] if mentions(names, node.value) and self._puts_back(function, node, run) else []
-        own = self._handed(function, run) - self.late.kept(run) if put and not found else ()
-        found += [node for node, slot in put if slot in own]
         inner = {part for node in found for part in walk(node) if part is not node}
         return [node for node in dict.fromkeys(found) if node not in inner and self._is_behind(node, run)]
 
-    def _handed(self, function: Scope, run: cst.Call) -> set[Slot]:
-        """The lists of its own that a function hands to a run in each turn of a loop."""
-        loops = self.anatomy.module.loop_around(run, own=True) is not None and self.late.runs_tools(run)
-        slots = {self.anatomy.facts.slots.of(arg.value) for arg in run.args if loops}
-        return {slot for slot in slots if slot is not None and root_object(slot)[:2] == ("var", function)}
+    def _is_sent(self, function: Scope, run: cst.Call, slot: Slot) -> bool:
+        """Whether a run is made with what lies in a place, or may look there itself: not what is there to be shown."""
+        place = self.anatomy.aliases.of(slot)
+        if (root := root_object(place))[0] != "var":
+            return True
+        made = AskedWith(self.anatomy).made_of(ex.handed(run), run, function)
+        given = {path.partition("[")[0] for path in made if path not in self.anatomy.module.imports.full}
+        given |= {describe(self.anatomy.aliases.of(("var", function, path))) for path in given}
+        names = {describe(part) for each in (slot, place) for part in whole_of(each)}
+        if not names.isdisjoint(given):
+            return True
+        found = body(self.anatomy, run)
+        reach = found[0].calls.reachable(found[1]) if found is not None and found[0] is self.anatomy else ()
+        return found is None or any(name.value == root[2] for here in reach for name in here.nodes_of(cst.Name))
 
     def _puts_back(self, function: Scope, node: cst.Assign, run: cst.Call) -> bool:
         """`talks[key] = messages`: whether something takes the place of what a run was given."""
@@ -260,25 +330,7 @@ class _Search:
         module = self.anatomy.module
         loops = (outer for outer in module.ancestors(run) if isinstance(outer, cst.For))
         loop = next((loop for loop in loops if module.inside(run, loop.iter)), None)
-        if loop is None or not module.inside(node, loop):
-            return True
-        around = Again(self.anatomy, module.scope_of[run].function).guards(node, loop)
-        tests = [guard.test for guard in around if mentions({*ex.target_names(loop.target)}, guard.test)]
-        return any(self._is_last(run, test) for test in tests)
-
-    def _is_last(self, run: cst.Call, test: cst.BaseExpression) -> bool:
-        """Whether a run yields what a test asks for, a word or a class, when no request or tool comes behind it."""
-        found = body(self.anatomy, run)
-        asked = {word for part in walk(test) if (word := _word(part)) is not None}
-        given = False
-        for here in found[0].calls.reachable(found[1]) if found is not None else ():
-            there = found[0]  # type: ignore[index]
-            yields = [node for node in here.nodes_of(cst.Yield) if asked <= {*map(_word, walk(node))}]
-            work = [*there.turns.requests(here), *(node for node, _ in self.late.results(there, here))]
-            if any(there.leads(here, [node], work) for node in yields):
-                return False
-            given = given or bool(asked and yields)
-        return given
+        return loop is None or not module.inside(node, loop)
 
     def _is_kept_within(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> bool:
         """Whether the run itself tells what lasts of its results, as they come."""
@@ -292,7 +344,7 @@ class _Search:
         return any(not made.isdisjoint(self.resources.of(node).made) for node in rows) or self.late.stores(run)
 
 
-def headers(module: SourceModule, node: cst.CSTNode, run: cst.Call) -> Iterator[cst.CSTNode]:
+def headers_of(module: SourceModule, node: cst.CSTNode, run: cst.Call) -> Iterator[cst.CSTNode]:
     """What stands around a place, and not around a run: the loop over what it gave; an `if` is a wish."""
     around = takewhile(lambda outer: not module.inside(run, outer), module.ancestors(node))
     return (outer for outer in around if isinstance(outer, (cst.If, cst.For, cst.While, cst.Match)))
@@ -301,10 +353,3 @@ def headers(module: SourceModule, node: cst.CSTNode, run: cst.Call) -> Iterator[
 def _goes_through(head: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a loop does something with each thing that it goes through, or with what it makes of that."""
     return isinstance(head, cst.For) and mentions(names_of_elements(head), node)
-
-
-def _word(node: cst.CSTNode) -> str | None:
-    """What tells one kind of what is yielded from another: a text, or the name of a class."""
-    if isinstance(node, cst.Name):
-        return node.value if node.value[:1].isupper() else None
-    return ex.text(node) if isinstance(node, cst.BaseString) else None

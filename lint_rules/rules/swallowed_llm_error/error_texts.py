@@ -146,13 +146,6 @@ class ErrorTexts:
         for source in self.sources(self._anatomy, function, 0):
             yield from (text for text in source.texts if request in {text.request, source.given})
 
-    def told_in_handlers(self, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, cst.BaseExpression]]:
-        """The blocks that handle an error of a request, with the texts that stand there."""
-        for block, request, error in handled(self._anatomy, function):
-            for node in walk_scope(block):
-                if isinstance(node, (*_WORDED, cst.SimpleString)) and is_text(self._anatomy, node, error):
-                    yield block, request, node
-
     def _passed_on(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[ErrorText]:
         for source in self.sources(anatomy, function, hops):
             for leaves in function.nodes_of(*_LEAVING):
