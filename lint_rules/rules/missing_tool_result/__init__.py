@@ -151,15 +151,11 @@ from lint_rules.rules.missing_tool_result.failing import Failing
 from lint_rules.rules.missing_tool_result.fixes import repair
 from lint_rules.rules.missing_tool_result.open_calls import (
     Unkept,
-    asked_too_early,
     chosen,
-    gathered,
     left_out,
     unkept_results,
     unsent,
 )
-from lint_rules.rules.missing_tool_result.sessions import Sessions
-from lint_rules.rules.missing_tool_result.told_in_words import told_in_words
 from lint_rules.rules.missing_tool_result.ways_out import WaysOut
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -174,9 +170,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     elsewhere = (stored for function in anatomy.module.functions for stored in anatomy.kept_elsewhere.of(function))
     kept: set[cst.CSTNode] = {stored.node for stored in elsewhere if _answers_there(anatomy, stored)}
     made = filter(anatomy.transcript.messages.made_elsewhere, anatomy.module.nodes_of(cst.Call))
-    for function in anatomy.module.functions:
-        yield from _in_words(anatomy, function)
-    answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made, *gathered(anatomy)})
+    answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made})
     if not answers.made and not _runs_elsewhere(anatomy):
         return
     failing = Failing(anatomy)
@@ -189,16 +183,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             if draft.node not in seen and not ways.ends.are_mended:
                 seen.add(draft.node)
                 yield draft
-
-
-def _in_words(anatomy: Anatomy, function: Scope) -> Iterator[Draft]:
-    told: set[cst.CSTNode] = set()
-    for words, calls in told_in_words(anatomy, function):
-        if words.node not in told:
-            told.add(words.node)
-            message = f"the result of a stored tool call is told in words, and the call has no answer: {REFUSED}"
-            note = Note(calls.node, "the message with the calls is stored here")
-            yield Draft(words.node, message, "store a tool message with the id of the call", (note,))
 
 
 def _runs_elsewhere(anatomy: Anatomy) -> bool:
@@ -237,9 +221,6 @@ def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
     for node, way in dropped:
         message = f"the stored message may carry tool calls, and they get no result on this way: {way.how}"
         yield Draft(way.escape.node, message, _ANSWER, (Note(node, "the message with the calls is stored here"),))
-    for node, instead in ways.ignored():
-        message = "the stored message has tool calls here, and nothing answers them: the next request is refused"
-        yield Draft(instead, message, _ANSWER, (Note(node, "the message with the calls is stored here"),))
     for node, test, how in islice(ways.cut_off(), 0 if dropped else 1):
         message = (
             f"a reply whose tokens run out within a call passes this test, and its stored calls get no result: {how}"
@@ -252,13 +233,6 @@ def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
         )
         notes = (Note(choice, "some calls are left out here"), Note(stored, "all of them are stored here"))
         yield Draft(call, message, _ANSWER, notes)
-    for left in Sessions(anatomy, ways.answers, function).left_open():
-        when, which = (
-            ("the rounds run out", "last calls") if not left.fails else ("this fails", "calls that it answers")
-        )
-        message = f"when {when}, the {which} stay open in the conversation that is kept elsewhere: {left.how}"
-        cure = "begin the conversation anew, or bring the results once more before anything else is said"
-        yield Draft(left.node, message, cure)
     for loop, made in unsent(anatomy, function):
         message = "when the rounds run out, the last results are not sent: the next turn goes on from a reply with"
         cure = "send the results once more behind the loop, without tools, or forget the id of that response"
@@ -288,10 +262,6 @@ def _failed(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
 def _open(anatomy: Anatomy, ways: WaysOut, taken: Taken) -> Iterator[Draft]:
     """Calls that no path answers in time."""
     name, notes = _name(taken), _notes(taken)
-    if not ways.one_at_a_time:
-        for request in asked_too_early(anatomy, taken, ways.ends):
-            message = f"the model is asked while the calls behind `{name}` have no tool result: the request is refused"
-            yield Draft(request, message, "answer all calls of the reply, then ask, behind the loop", notes)
     part = left_out(anatomy, taken, ways.ends)
     if part is not None:
         message = f"the calls that `{ex.source(part, 40)}` leaves out are stored, and get no tool result"
@@ -304,7 +274,6 @@ def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
         what = "an unknown tool" if fault.tool else "an argument that the model leaves out"
         what = f"{what} raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
         what = "who stops this leaves the turn" if fault.stops else what
-        what = "who reads this may not come back" if fault.left else what
         message = f"{what} while the stored `{_name(taken)}` has no tool result: {taker.how}"
         notes: list[Note | Related] = [taker.elsewhere or Note(taker.node, taker.says)]
         if fault.cause is not fault.node:

@@ -21,21 +21,17 @@ from lint_rules.anatomy.program.handlers import gathered, kept_by_gather
 from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import EXECUTOR_MAPS, SERVER_CALL, SERVER_LIBRARIES
+from lint_rules.anatomy.vocabulary import EXECUTOR_MAPS, SERVER_CALL
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
-from lint_rules.syntax.library import raised
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _MALFORMED = frozenset({"JSONDecodeError", "ValueError"})
 _UNKNOWN_TOOL = frozenset({"KeyError", "LookupError"})
-_STOPS = frozenset({"KeyboardInterrupt", "CancelledError"})
-_LEFT = frozenset({"GeneratorExit"})
-_NONE_LEFT = frozenset({"StopIteration"})
-_TOO_LATE = frozenset({"TimeoutError", "OSError"})
+_CANCELLED = "CancelledError"
 _ANY = _MALFORMED | _UNKNOWN_TOOL | {"TypeError", "RuntimeError"}
 """What a tool raises is not known: a handler of one of these may take it."""
 _TABLES = frozenset({"get", "getattr"})
@@ -55,8 +51,7 @@ class Fault:
 
     `names` are the classes by which a handler takes it; `parsing`: it is about the form of the arguments; `tool`: the
     tool that the model named is not there, or fails itself; `stops`: a person, or another task, stops the turn there.
-    It is `left` where it is a `yield`: who reads the turn may not come back. `anyway`: it hangs on no call. A handler
-    has raised it `again`.
+    `anyway`: it hangs on no call. A handler has raised it `again`.
     """
 
     node: cst.CSTNode
@@ -65,14 +60,13 @@ class Fault:
     parsing: bool = False
     tool: bool = False
     stops: bool = False
-    left: bool = False
     anyway: bool = False
     again: cst.CSTNode | None = None
 
     @property
-    def kind(self) -> tuple[frozenset[str], bool, bool, bool]:
+    def kind(self) -> tuple[frozenset[str], bool, bool]:
         """What decides who takes it, wherever in a function it comes up."""
-        return self.names, self.tool, self.stops, self.left
+        return self.names, self.tool, self.stops
 
     def lands(self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never) -> Point | None:
         """Where the error lands that comes up at `point`: the handler that takes it, or where it leaves the function.
@@ -114,19 +108,13 @@ class Fault:
     def ends_at(self, taken: frozenset[str], function: Scope) -> bool:
         """Whether who takes errors of some classes takes this one, where it leaves a function."""
         if self.stops:
-            return not taken.isdisjoint({self._stop(function), "BaseException", *(() if self.left else _STOPS)})
+            return not taken.isdisjoint({_CANCELLED, "BaseException"})
         return not taken.isdisjoint(self.names | exceptions.CATCH_ALL)
-
-    def _stop(self, function: Scope) -> str:
-        """A task hears of it in its own words."""
-        name = "CancelledError" if function.is_async else "KeyboardInterrupt"
-        return "GeneratorExit" if self.left else name
 
     def _lands_stopped(self, module: SourceModule, graph: Graph, node: cst.CSTNode, settled: Settled) -> Point | None:
         """Where a turn that is stopped goes on: `except Exception` takes none."""
-        name = self._stop(module.scope_of[node].function)
         for guard in exceptions.guards(module, node):
-            handler = next((h for h in guard.handlers if exceptions.caught(h) & {name, "BaseException"}), None)
+            handler = next((h for h in guard.handlers if exceptions.caught(h) & {_CANCELLED, "BaseException"}), None)
             for landed in graph.at(handler) if handler is not None else ():
                 if any(map(settled, _inside(graph, landed))) or not _raised_again(graph, landed):
                     return landed
@@ -181,8 +169,6 @@ class Failing:
         self._anatomy = anatomy
         self._facts = anatomy.facts
         self._raised: dict[tuple[Scope, Slot, bool], Fault | None] = {}
-        self._asked: dict[Scope, set[tuple[Slot | None, str]]] = {}
-        self._own: dict[Scope, list[Fault]] = {}
         self._elsewhere: dict[Anatomy, Failing] = {}
 
     def at(self, hand: InHand, point: Point, function: Scope) -> Iterator[Fault]:
@@ -193,54 +179,21 @@ class Failing:
         for part in point.expressions():
             for node in walk(part):
                 if type(node) is cst.Call and self._may_be_stopped(hand, node, function):
-                    yield Fault(node, node, _STOPS, stops=True)
-                if type(node) is cst.Yield and not isinstance(node.value, cst.From):
-                    yield Fault(node, node, _LEFT, stops=True, left=True, anyway=True)
-                if type(node) is cst.Call:
-                    yield from (replace(fault, node=node) for fault in self._own_errors(node, function))
-                if type(node) is cst.Subscript:
-                    if self._is_looked_up(hand, node) and not self._is_tested(function, node):
+                    yield Fault(node, node, frozenset({_CANCELLED}), stops=True)
+                if type(node) is cst.Subscript and self._is_looked_up(hand, node):
+                    if not self._is_tested(function, node):
                         yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
-                    elif self._is_demanded(hand, node, function):
-                        yield Fault(node, node, _UNKNOWN_TOOL)
                 elif type(node) is cst.Call and not kept_by_gather(self._anatomy.module, node):
                     yield from self._of_call(hand, node, function)
 
     def _may_be_stopped(self, hand: InHand, call: cst.Call, function: Scope) -> bool:
         """Whether a call works for the one in hand, and gives something: it takes its time."""
-        if not any(hand.mentions(arg.value) for arg in call.args):
+        if not function.is_async or not any(hand.mentions(arg.value) for arg in call.args):
             return False
         looks = ex.called_name(call) in READERS or self._facts.decoder(call) is not None
         looks = looks or ex.called_name(call)[:1].isupper()
         awaited = isinstance(self._anatomy.module.parent[call], cst.Await)
-        return awaited == function.is_async and not looks and not self._anatomy.module.is_statement(call)
-
-    def _own_errors(self, call: cst.Call, function: Scope) -> list[Fault]:
-        """The errors of the project's own classes that what a call runs raises: no slips, they are meant."""
-        callee = self._facts.slots.callee(call)
-        if callee is None or callee.kind != "function" or (callee.is_async and not self._is_awaited(call, function)):
-            return []
-        if callee not in self._own:
-            self._own[callee] = []  # a function that runs itself
-            graph = self._anatomy.flow(callee)
-            self._own[callee] = [
-                there
-                for point in graph.points
-                for fault in self._own_errors_at(point, callee)
-                for landed, there in (fault.landing(self._anatomy.module, graph, point, self._answers.at),)
-                if landed is graph.raises
-            ]
-        return self._own[callee]
-
-    def _own_errors_at(self, point: Point, function: Scope) -> Iterator[Fault]:
-        if isinstance(point.statement, cst.Raise):
-            names = self._classes_of(point.statement)
-            if names:
-                yield Fault(point.statement, point.statement, names, anyway=True)
-            return
-        for part in point.expressions():
-            for node in walk(part):
-                yield from self._own_errors(node, function) if type(node) is cst.Call else ()
+        return awaited and not looks and not self._anatomy.module.is_statement(call)
 
     def _classes_of(self, statement: cst.Raise) -> frozenset[str]:
         """The class of the project that is raised, and those that it comes from."""
@@ -254,37 +207,30 @@ class Failing:
         if self._facts.decoder(call) is not None:
             if hand.mentions(call):
                 yield Fault(call, call, _MALFORMED, parsing=True)
-        elif self._runs_tool(hand, call):
+        elif self._asks_server(hand, call) or self._runs_tool(hand, call):
             yield Fault(call, call, _ANY, tool=True)
-        elif names := self._unfit(hand, call):
-            yield Fault(call, call, names, tool=True)
         elif any(arg.star == "**" and hand.mentions(arg.value) for arg in call.args):
             yield Fault(call, call, _ANY)
-        elif self._asks_server(hand, call):
-            yield Fault(call, call, _ANY, tool=True)
-        elif ex.called_name(call) == "wait_for" and call.args and hand.mentions(call.args[0].value):
-            yield Fault(call, call, _TOO_LATE, tool=True)
-        elif self._is_picked(hand, call) and len(call.args) == 1:
-            yield Fault(call, call, _NONE_LEFT, tool=True)
         else:
             yield from self._of_callee(hand, call, function)
 
     def _of_callee(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         """What leaves a function that gets the call, or a part of it; of another file, it is told where that is run."""
-        callee, there = self._facts.slots.callee(call) or self._mapped(call), self
+        mapped = self._mapped(call)
+        callee, there = self._facts.slots.callee(call) or mapped, self
         handed = any(hand.is_given(arg.value) for arg in call.args)
         found = run_elsewhere(self._anatomy, call) if callee is None and handed else None
         if found is not None:
             callee, there = found[1], self._elsewhere.setdefault(found[0], Failing(found[0]))
-        read = callee is not None and bool(callee.nodes_of(cst.Yield))
-        if callee is None or (callee.is_async and not read and not self._is_awaited(call, function)):
+        if callee is None or (callee.is_async and not self._is_awaited(call, function)):
             return
-        for slot, value in there._bound(call, callee):
+        bound = there._facts.slots.bindings(call, callee) if callee is not mapped else self._each(call, callee)
+        for slot, value in bound:
             told = self._facts.is_kind(value, Kind.ARGUMENTS)
             inside = there._raised_by(callee, slot, told) if hand.is_given(value) else None
-            if inside is not None and not (inside.left and not function.nodes_of(cst.Yield)):
+            if inside is not None:
                 cause = inside.cause if there is self else call
-                yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops, inside.left)
+                yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops)
                 return
 
     def _mapped(self, call: cst.Call) -> Scope | None:
@@ -292,26 +238,15 @@ class Failing:
         named = call.args[0].value if call.args and ex.called_name(call) in EXECUTOR_MAPS else None
         return self._facts.slots.function(named) if named is not None else None
 
-    def _bound(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
-        """What a function gets; one that is run for each of several gets its call of these."""
-        slots = self._facts.slots
-        if self._mapped(call) is not callee:
-            yield from slots.bindings(call, callee)
-            return
-        for slot in (slots.parameter(callee, param.name.value) for param in parameters(callee)):
-            yield from ((slot, arg.value) for arg in call.args[1:] if Kind.CALL in self._facts.of(slot))
-
-    def _unfit(self, hand: InHand, call: cst.Call) -> frozenset[str]:
-        """What a function of the library raises where what the model wrote is no number, no file, no address."""
-        names = raised(self._anatomy.module, call)
-        return names if names and hand.mentions(call) else frozenset()
+    def _each(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
+        """The parameters in which such a function gets its call, with what it is run for."""
+        given = [self._facts.slots.parameter(callee, param.name.value) for param in parameters(callee)]
+        return ((slot, arg.value) for slot in given if Kind.CALL in self._facts.of(slot) for arg in call.args[1:])
 
     def _asks_server(self, hand: InHand, call: cst.Call) -> bool:
         """Whether a session of MCP runs the tool: it raises where the server refuses, is gone or takes too long."""
-        if ex.called_name(call) != SERVER_CALL or not any(hand.mentions(arg.value) for arg in call.args):
-            return False
-        imported = self._anatomy.module.imports.full.values()
-        return self._facts.slots.callee(call) is None and any(name.startswith(SERVER_LIBRARIES) for name in imported)
+        asked = ex.called_name(call) == SERVER_CALL and any(hand.mentions(arg.value) for arg in call.args)
+        return asked and self._facts.slots.callee(call) is None
 
     def _is_awaited(self, call: cst.Call, function: Scope) -> bool:
         """`await run(call)`, `await gather(*(run(c) for c in calls))`: what else a coroutine becomes is unknown."""
@@ -342,15 +277,9 @@ class Failing:
             made = [tool]
         found = [part for value in made for part in ex.alternatives(value) if self._is_found(hand, part)]
         if found:
-            return bool(call.args) or (tool is func and any(map(self._is_made_here, found)))
+            return bool(call.args)
         used = not self._anatomy.module.is_statement(call) and any(map(self._is_arguments, call.args))
         return used and any(type(ex.inner(value)) is cst.Call and not hand.is_part(value) for value in made)
-
-    def _is_made_here(self, looked: cst.BaseExpression) -> bool:
-        """Whether a tool is looked up among lambdas, which have their arguments from where they stand."""
-        table = ex.receiver(looked) if isinstance(looked, cst.Call) else getattr(looked, "value", None)
-        made = self._facts.assigned(self._facts.slots.of_name(table))
-        return any(isinstance(part, cst.Lambda) for value in made for part in walk(value))
 
     def _is_arguments(self, arg: cst.Arg) -> bool:
         return arg.star == "**" or Kind.ARGUMENTS in self._facts.kinds(arg.value)
@@ -359,43 +288,16 @@ class Failing:
         """`TOOLS[call.name]`, `TOOLS.get(call.name)`, `getattr(self, call.name)`."""
         if isinstance(value, cst.Subscript):
             return self._is_looked_up(hand, value)
-        if isinstance(value, cst.Call) and self._is_picked(hand, value):
-            return True
         if not isinstance(value, cst.Call) or ex.called_name(value) not in _TABLES:
             return False
         base = ex.receiver(value)
         keys = [arg.value for arg in value.args if hand.mentions(arg.value)]
         return bool(keys) and (base is None or not hand.mentions(base))
 
-    def _is_picked(self, hand: InHand, call: cst.Call) -> bool:
-        """`next(t for t in tools if t.name == call.name)`."""
-        among = ex.inner(call.args[0].value) if call.args and ex.called_name(call) == "next" else None
-        return isinstance(among, cst.GeneratorExp) and any(hand.mentions(each.test) for each in among.for_in.ifs)
-
     def _is_looked_up(self, hand: InHand, node: cst.Subscript) -> bool:
         at, outer = ex.index(node), self._anatomy.module.parent.get(node)
         is_set = isinstance(outer, cst.AssignTarget) or (isinstance(outer, cst.AnnAssign) and outer.target is node)
         return at is not None and not is_set and hand.mentions(at) and not hand.is_part(node)
-
-    def _is_demanded(self, hand: InHand, node: cst.Subscript, function: Scope) -> bool:
-        """`args["path"]` of the arguments, where nobody asks for it before: the model may have left it out."""
-        pair, outer = ex.member(node), self._anatomy.module.parent.get(node)
-        if pair is None or isinstance(outer, (cst.AssignTarget, cst.Del, cst.AugAssign)) or not hand.mentions(pair[0]):
-            return False
-        slot = self._facts.slots.of(pair[0])
-        if slot is None or not (slot in hand.arguments or self._facts.is_kind(pair[0], Kind.ARGUMENTS)):
-            return False
-        return (slot, pair[1]) not in self._asked_for(function)
-
-    def _asked_for(self, function: Scope) -> set[tuple[Slot | None, str]]:
-        """The parts of values for which a function asks whether they are there, or which it sets."""
-        if function not in self._asked:
-            nodes = function.nodes_of(cst.Comparison, cst.Call)
-            pairs = [pair for node in nodes if (pair := ex.asked(node) or ex.member(node)) is not None]
-            for line in function.nodes_of(cst.Assign):
-                pairs += [pair for target in ex.targets(line) if (pair := ex.member(target)) is not None]
-            self._asked[function] = {(self._facts.slots.of(base), name) for base, name in pairs}
-        return self._asked[function]
 
     def _is_tested(self, function: Scope, node: cst.Subscript) -> bool:
         """Whether the function asks, before it looks a tool up, if its name is in the table, or in one of the known."""
@@ -431,7 +333,7 @@ class Failing:
         hand.arguments |= {slot} if arguments else set()
         for point in graph.points:
             for fault in self.at(hand, point, function) if point.statement is not None else ():
-                if fault.anyway and not fault.left and not self._is_about(hand, fault.node):
+                if fault.anyway and not self._is_about(hand, fault.node):
                     continue
                 landed, there = fault.landing(self._anatomy.module, graph, point, self._answers.at)
                 if landed is graph.raises:

@@ -10,22 +10,20 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.calls.in_hand import InHand
 from lint_rules.anatomy.calls.told import LOOKING
-from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Moves
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.waiting import Taken, runs_in
 from lint_rules.rules.missing_tool_result.selections import left_behind, stored_whole
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import walk
 
 
 @record
@@ -35,31 +33,6 @@ class Unkept:
     stored: Stored
     run: cst.Call
     target: Slot
-
-
-def gathered(anatomy: Anatomy) -> Iterator[cst.CSTNode]:
-    """Where a function puts what comes of calls into the list that it returns, and who runs it answers each from there.
-
-    To put something there is to answer a call: whoever is left out of it gets no answer.
-    """
-    facts, module = anatomy.facts, anatomy.module
-    for loop in module.nodes_of(cst.For, cst.CompFor):
-        slot = facts.slots.of_name(loop.iter)
-        region = loop.body if isinstance(loop, cst.For) else module.parent[loop]
-        names = set(ex.target_names(loop.target))
-        if slot is None or not any(is_answer(node) and mentions(names, node) for node in walk(region)):
-            continue
-        for call in map(ex.inner, facts.assigned(slot)):
-            run = ex.inner(call.expression) if isinstance(call, cst.Await) else call
-            callee = facts.slots.callee(run)
-            if callee is not None and isinstance(run, cst.Call) and any(_is_calls(anatomy, arg) for arg in run.args):
-                lists = {facts.slots.of(value) for value in callee.returned} - {None}
-                put = (node for node in callee.nodes_of(cst.Call) if ex.called_name(node) == "append")
-                yield from (node for node in put if facts.slots.of(ex.receiver(node)) in lists)
-
-
-def _is_calls(anatomy: Anatomy, arg: cst.Arg) -> bool:
-    return Kind.CALLS in anatomy.facts.kinds(arg.value)
 
 
 def unkept_results(anatomy: Anatomy) -> Iterator[Unkept]:
@@ -129,27 +102,6 @@ def _stores_itself(anatomy: Anatomy, loop: cst.For, target: Slot) -> bool:
 
 def _is_made_of(anatomy: Anatomy, value: cst.BaseExpression, target: Slot) -> bool:
     return any(anatomy.facts.slots.of(node) == target for node in walk(value) if isinstance(node, cst.BaseExpression))
-
-
-def asked_too_early(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> Iterator[cst.Call]:
-    """Requests in a loop over calls that send the history behind the first result."""
-    graph = taken.region.graph
-    for point in taken.region.points:
-        for node in (n for part in point.expressions() for n in walk_scope(part)):
-            if type(node) is cst.Call and _sends(anatomy, node, ends.histories):
-                if graph.reaches(taken.region.answering, point, taken.headers, exceptions=False):
-                    yield node
-
-
-def _sends(anatomy: Anatomy, call: cst.Call, histories: set[Slot]) -> bool:
-    """Whether a call sends one of these histories to the model, itself or in a function of this file."""
-    slots, asked, asking = anatomy.facts.slots, anatomy.facts.calls, [call]
-    callee = slots.callee(call) if call not in asked else None
-    if callee is not None:
-        given = {slot for slot, value in slots.bindings(call, callee) if slots.of(value) in histories}
-        histories = given | {slot for slot in histories if root_object(slot)[0] != "var"}
-        asking = anatomy.calls.llm_calls.get(callee, [])
-    return not histories.isdisjoint(sent_histories(anatomy, [asked[node] for node in asking if node in asked]))
 
 
 def left_out(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> cst.BaseExpression | None:

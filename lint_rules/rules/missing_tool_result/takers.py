@@ -47,9 +47,6 @@ def takers(
     A store outside of the program keeps it in any case.
     """
     histories = _kept_as(anatomy, histories)
-    if fault.left:
-        yield from _readers(anatomy, function, histories)
-        return
     kept = fault.stops and any(anatomy.kept_elsewhere.outlasts((slot, function)) for slot in histories)
     if kept and not _is_only_served(anatomy, function):
         yield Taker(function.node, "the store keeps the call, and whoever goes on from it sends it", BROKEN)
@@ -118,37 +115,6 @@ def _kept_as(anatomy: Anatomy, slots: Iterable[Slot]) -> list[Slot]:
         lasting = [p for p in same if root_object(p)[0] == "attr" or _is_of_program(root_object(p))]
         found.update(dict.fromkeys((slot, *lasting)))
     return list(found)
-
-
-def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
-    """Who reads what a function yields, may leave it there, and goes on with the history; or nobody is known."""
-    says = "who reads the turn here may leave it, and the chat goes on"
-    objects = [*_objects(anatomy, function, slots)]
-    for site in anatomy.calls.sites[function]:
-        owner = ex.receiver(site.node)
-        holders = [anatomy.facts.slots.of(owner)] if owner is not None else objects
-        of_object = holders if any(root_object(slot)[0] == "attr" for slot in slots) else []
-        of_program = (slot for slot in slots if root_object(slot)[0] != "attr")
-        kept = [*of_object, *(anatomy.transcript.seen_from(site.node, slot) for slot in of_program)]
-        if any(slot is not None and Behind(anatomy, site.node, site.caller).is_left(slot) for slot in kept):
-            yield Taker(site.node, says, BROKEN)
-    read = {each.qualname for each in _yielding(anatomy, function)}
-    told = [each for each in anatomy.handed if each.owner in read and each.what in {"object", "history"}]
-    of_run = not any(root_object(slot)[0] in {"attr", "outside"} for slot in slots)
-    for each in told:
-        if each.left and not (of_run and each.what == "object"):
-            yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
-    if not any(each.kept for each in told) and anatomy.serves and _is_turn(anatomy, function, slots):
-        yield Taker(function.node, "who reads this may leave, and goes on with this object, and its history", BROKEN)
-
-
-def _yielding(anatomy: Anatomy, function: Scope) -> list[Scope]:
-    """A function, and those of this file that yield what they read of it."""
-    found = [function]
-    for each in found:
-        sites = (site for site in anatomy.calls.sites[each] if site.caller not in found)
-        found += [site.caller for site in sites if Behind(anatomy, site.node, site.caller).is_yielded_on]
-    return found
 
 
 def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) -> Iterator[Taker]:

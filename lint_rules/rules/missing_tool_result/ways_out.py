@@ -207,7 +207,7 @@ class WaysOut:
 
     def _server(self, fault: Fault) -> Taker | None:
         """The framework that runs this function for each message, stops it, and keeps the chat whatever it raises."""
-        if fault.left or self.ends.go_on(self.ends.graph.exit, surely=True) is None:
+        if self.ends.go_on(self.ends.graph.exit, surely=True) is None:
             return None
         served = self.anatomy.calls.servings.items()
         takes = {first: how for first, how in served if not fault.stops or (how.stops and first.is_async)}
@@ -225,38 +225,15 @@ class WaysOut:
         if not is_stored and not self._is_run_for_stored:
             return
         waiting = taken.region.unsettled
-        for point in (*waiting, *self._held(taken)):
+        for point in waiting:
             for fault in self._failing.at(taken.hand, point, self.function):
                 if taken.asked is not None and not _is_about_calls(fault, point, taken.asked):
                     continue
-                if point not in waiting and not fault.left:
-                    continue
-                if not is_stored and (fault.left or not fault.anyway):
+                if not is_stored and not fault.anyway:
                     continue  # who runs this with the calls is asked itself
-                if fault.left and taken.loop is None and taken.asked is None:
-                    continue  # a comprehension, of which something is yielded, is over by then
-                if fault.left and point in waiting and point not in taken.region.hopeful:
-                    continue  # who reads on finds the call open, too
                 landed, there = fault.landing(self.anatomy.module, self.ends.graph, point, self.ends.mends)
                 if landed is not None:
                     yield there, landed
-
-    def _held(self, taken: Taken) -> list[Point]:
-        """Where something is yielded while results are there, and wait in a list of their own to be stored."""
-        given = self.function.nodes_of(cst.Yield) if taken.loop is not None else []
-        lists = {slot for point in taken.region.answering for slot in taken.region.grown(point)} if given else set()
-        if not lists:
-            return []
-        later = self.ends.histories - lists
-        stored = (each.node for each in self.ends.stored if each.answers and each.slot in later)
-        ends = self.anatomy.points(self.function, stored)
-        if not ends:
-            return []
-        graph, answered = self.ends.graph, taken.region.answering
-        filled = {slot[2]: True for slot in lists if isinstance(slot, tuple) and slot[0] == "var"}
-        empty = graph.closed(lambda test: truth(test, filled))
-        here = self.anatomy.points(self.function, given)
-        return [p for p in here if graph.path(answered, p, ends, exceptions=False, closed=empty) is not None]
 
     def _is_kept_beyond(self, first: Scope) -> bool:
         """Whether `first` comes here, and a history is there when its run has ended."""
@@ -296,34 +273,6 @@ class WaysOut:
         asked = ex.inner(test.expression) if isinstance(test, cst.UnaryOperation) else test
         slot = self.anatomy.facts.slots.of_name(asked) if asked is not None else None
         return slot is not None and is_parameter(slot) and not self.anatomy.facts.of(slot)
-
-    def ignored(self) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-        """Replies of which a test has told that they have calls, with which nothing is done before the next request.
-
-        Where the message is stored, and what comes instead of the answers.
-        """
-        for asked in self._asked:
-            region, told = asked.region, asked.told
-            known = [p for p in region.waiting - asked.untold if told.outcome(p.statement) is None]  # type: ignore[arg-type]
-            done = (p for p in region.reached(region.starts, set()) if told.outcome(p.statement) is None)  # type: ignore[arg-type]
-            if not known or any(told.mentions(part) for point in done for part in point.expressions()):
-                continue
-            behind = {t for p in known for t, kind in region.edges(p) if kind != "exception" and t not in region.inside}
-            if any(self._sends(point, asked.slot) for point in behind) and not self._are_made_first(asked):
-                order = region.module.order
-                yield asked.node, min((p.statement for p in known if p.statement), key=lambda node: order[node])
-
-    def _are_made_first(self, asked: Asked) -> bool:
-        """Whether answers to a message are made between its request and its store."""
-        stored = self.anatomy.points(self.function, [asked.node])
-        return self.ends.graph.reaches(asked.region.made, stored, self.ends.asking, exceptions=False)
-
-    def _sends(self, point: Point, slot: Slot | None) -> bool:
-        """Whether a request is made at a point with a history, or by who is handed it there."""
-        slots, asks = self.anatomy.facts.slots, self.anatomy.turns.reaches_model
-        calls = (node for part in point.expressions() for node in walk(part) if isinstance(node, cst.Call))
-        given = (part for call in calls if asks(call) for arg in call.args for part in walk(arg.value))
-        return any(isinstance(part, cst.BaseExpression) and slots.of(part) == slot for part in given)
 
     def _unlooked(self, asked: Asked) -> Iterator[tuple[Escape, list[str]]]:
         """Ways that leave calls open with no look at whether there are any; with the tools that are asked for there."""
