@@ -132,8 +132,8 @@ nor where a call may have been answered before it comes to the tests.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from itertools import islice
 
 import libcst as cst
 
@@ -142,31 +142,16 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import describe
-from lint_rules.finding import Related
-from lint_rules.obligations.open_ends import REFUSED
-from lint_rules.obligations.waiting import Taken
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft
 from lint_rules.rules.missing_tool_result.failing import Failing
-from lint_rules.rules.missing_tool_result.fixes import repair
-from lint_rules.rules.missing_tool_result.open_calls import (
-    Unkept,
-    chosen,
-    left_out,
-    unkept_results,
-    unsent,
-)
+from lint_rules.rules.missing_tool_result.selections import chosen
+from lint_rules.rules.missing_tool_result.told_of import unkept_results
+from lint_rules.rules.missing_tool_result.unsent import unsent
 from lint_rules.rules.missing_tool_result.ways_out import WaysOut
-from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
-
-_ANSWER = "answer each stored call on every path, also with the reason why its tool did not run"
-
-_CUT = "ask for the calls of the reply, not why it has ended, or take the reply back where its tokens ran out"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    yield from map(_unkept, unkept_results(anatomy))
+    yield from unkept_results(anatomy)
     elsewhere = (stored for function in anatomy.module.functions for stored in anatomy.kept_elsewhere.of(function))
     kept: set[cst.CSTNode] = {stored.node for stored in elsewhere if _answers_there(anatomy, stored)}
     made = filter(anatomy.transcript.messages.made_elsewhere, anatomy.module.nodes_of(cst.Call))
@@ -177,9 +162,10 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for function in anatomy.module.functions:
         if function.kind not in {"function", "module"}:
             continue
-        seen: set[cst.CSTNode] = set()
         ways = WaysOut(anatomy, answers, failing, function)
-        for draft in _of(anatomy, ways, function):
+        drafts = itertools.chain(ways.all(), chosen(anatomy, answers, function), unsent(anatomy, function))
+        seen: set[cst.CSTNode] = set()
+        for draft in drafts:
             if draft.node not in seen and not ways.ends.are_mended:
                 seen.add(draft.node)
                 yield draft
@@ -199,101 +185,3 @@ def _answers_there(anatomy: Anatomy, stored: Stored) -> bool:
     """Whether a call that is answered is named where the answer is stored: else that was made before, and waited."""
     ids = stored.message.answers if stored.message is not None else ()
     return any(anatomy.module.inside(each, stored.node) for each in ids)
-
-
-def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
-    for taken in ways.loops():
-        yield from _passed_over(anatomy, ways, taken)
-        yield from _open(anatomy, ways, taken)
-        yield from _failed(ways, taken)
-    for taken in (*ways.runs(), *ways.handed_on()):
-        yield from _failed(ways, taken)
-    for held, way in ways.kept_back():
-        message = (
-            f"the results in `{held.waiting[2]}` never get into the history on this way, and their calls stay open"
-        )
-        waiting = Note(held.node, "the results wait in a list from here")
-        yield Draft(way.escape.node, f"{message}, and {way.how}", "store the results first", (waiting,))
-    for taken, escape in ways.as_arguments():
-        message = f"`{_name(taken)}` gets no tool result on this way: the run waits for it, or is refused"
-        yield Draft(escape.node, message, _ANSWER)
-    dropped = [*ways.dropped()]
-    for node, way in dropped:
-        message = f"the stored message may carry tool calls, and they get no result on this way: {way.how}"
-        yield Draft(way.escape.node, message, _ANSWER, (Note(node, "the message with the calls is stored here"),))
-    for node, test, how in islice(ways.cut_off(), 0 if dropped else 1):
-        message = (
-            f"a reply whose tokens run out within a call passes this test, and its stored calls get no result: {how}"
-        )
-        yield Draft(test, message, _CUT, (Note(node, "the message with the calls is stored here"),))
-    for call, choice, stored in chosen(anatomy, ways.answers, function):
-        message = (
-            f"the calls that `{ex.called_name(call)}` leaves out are stored, and get no tool result:"
-            " the next request is refused"
-        )
-        notes = (Note(choice, "some calls are left out here"), Note(stored, "all of them are stored here"))
-        yield Draft(call, message, _ANSWER, notes)
-    for loop, made in unsent(anatomy, function):
-        message = "when the rounds run out, the last results are not sent: the next turn goes on from a reply with"
-        cure = "send the results once more behind the loop, without tools, or forget the id of that response"
-        yield Draft(loop.iter, f"{message} open calls, and is refused", cure, (Note(made, "the results"),))
-
-
-def _passed_over(anatomy: Anatomy, ways: WaysOut, taken: Taken) -> Iterator[Draft]:
-    name, notes = _name(taken), _notes(taken)
-    for way in ways.skipped(taken):
-        message = f"`{name}` gets no tool result on this way: {way.how}"
-        yield Draft(way.escape.node, message, _ANSWER, notes, fix=repair(anatomy, taken, way.escape))
-    for way in ways.left(taken):
-        message = f"the calls behind `{name}` get no tool result when the loop is left here: {way.how}"
-        yield Draft(way.escape.node, message, _ANSWER, notes)
-
-
-def _failed(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
-    cure = "answer the open calls here, or catch the error inside the loop over calls"
-    for failure in ways.swallowed(taken):
-        what, may = ("a stopped turn", "be stopped") if failure.stops else ("an error", "fail")
-        message = f"{what} ends here while the stored `{_name(taken)}` has no tool result: {failure.how}"
-        note = Note(failure.failing, f"this may {may} before the call is answered")
-        yield Draft(failure.node, message, cure, (note,))
-    yield from _raised(ways, taken)
-
-
-def _open(anatomy: Anatomy, ways: WaysOut, taken: Taken) -> Iterator[Draft]:
-    """Calls that no path answers in time."""
-    name, notes = _name(taken), _notes(taken)
-    part = left_out(anatomy, taken, ways.ends)
-    if part is not None:
-        message = f"the calls that `{ex.source(part, 40)}` leaves out are stored, and get no tool result"
-        yield Draft(part, f"{message}: the next request is refused", _ANSWER)
-
-
-def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
-    cure = "answer the call with the error: the model can then choose another tool"
-    for fault, taker in ways.raised(taken):
-        what = "an unknown tool" if fault.tool else "an argument that the model leaves out"
-        what = f"{what} raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
-        what = "who stops this leaves the turn" if fault.stops else what
-        message = f"{what} while the stored `{_name(taken)}` has no tool result: {taker.how}"
-        notes: list[Note | Related] = [taker.elsewhere or Note(taker.node, taker.says)]
-        if fault.cause is not fault.node:
-            notes.append(Note(fault.cause, "this may fail"))
-        if fault.again is not None:
-            notes.append(Note(fault.again, "the error is raised again here"))
-        yield Draft(fault.node, message, cure, tuple(notes))
-
-
-def _unkept(found: Unkept) -> Draft:
-    """Calls that are stored as they are told of, and whose results are told of in vain."""
-    run, target = ex.called_name(found.run), describe(found.target)
-    message = f"the calls that `{run}` tells of get into `{target}`, and none of their results: {REFUSED}"
-    notes = (Note(found.run, f"begins with `{target}`, and makes the results"),)
-    return Draft(found.stored.node, message, "store each result behind the message with its call", notes)
-
-
-def _notes(taken: Taken) -> tuple[Note, ...]:
-    return (Note(taken.loop.iter, "the calls of the stored message"),) if taken.loop is not None else ()
-
-
-def _name(taken: Taken) -> str:
-    return str(taken.hand.slot[-1])

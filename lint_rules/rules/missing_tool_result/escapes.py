@@ -68,22 +68,15 @@ class Escapes:
                     queue.append(target)
         return False
 
-    def leavings(self, takes_back: Callable[[Point], bool], aside: Callable[[], bool]) -> Iterator[Escape]:
+    def leavings(self, takes_back: Callable[[Point], bool]) -> Iterator[Escape]:
         """`break` and `return` behind an answer: the calls that a loop has not come to yet get none.
 
-        If `aside` says so also where the call was put aside, or handed to somebody. Behind a point that takes the
-        message with the calls back, or answers them all, there are none left.
+        Behind a point that takes the message with the calls back, or answers them all, there are none left.
         """
         gone = {p for p in self._region.points if takes_back(p)}
         open_ = self._region.reached(self._region.starts, gone)
-        begun = (
-            self._region.settling
-            if self._region.settling != self._region.answering and aside()
-            else self._region.answering
-        )
-        answered = [
-            t for p in begun & open_ for t, kind in p.successors if kind != "exception" and t in self._region.inside
-        ]
+        behind = (p.successors for p in self._region.answering & open_)
+        answered = [t for ways in behind for t, kind in ways if kind != "exception" and t in self._region.inside]
         order = self._region.module.order
         for point in sorted(self._region.reached(answered, gone), key=lambda p: order[p.statement]):  # type: ignore[index]
             node = point.statement

@@ -1,32 +1,111 @@
-"""Functions that give back a part of the calls they get: some are chosen, or doubles left out."""
+"""Loops that go through some of the calls of a stored message only: those that are left out get no answer.
+
+A slice, a comprehension, or a function of this file has chosen them; the message holds all.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import IDS
+from lint_rules.obligations.open_ends import REFUSED
+from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _PUTTING = frozenset({"append", "add", "setdefault"})
+_DEEPEST = 3
+_CURE = "answer each stored call on every path, also with the reason why its tool did not run"
+
+
+def chosen(anatomy: Anatomy, answers: Answers, function: Scope) -> Iterator[Draft]:
+    """Such loops, where all calls are stored, here or by a caller, and the others gone through nowhere."""
+    for loop in function.nodes_of(cst.For, cst.CompFor):
+        for part, whole, choice in _chosen(anatomy, answers, loop):
+            stored = stored_whole(anatomy, whole, function)
+            if stored is None or _iterated_elsewhere(anatomy, function, whole) or not _hands_each_on(anatomy, loop):
+                continue
+            name = ex.called_name(part) if isinstance(part, cst.Call) else ex.source(part, 40)
+            message = f"the calls that `{name}` leaves out are stored, and get no tool result: {REFUSED}"
+            notes = (Note(choice, "some calls are left out here"), Note(stored, "all of them are stored here"))
+            yield Draft(part, message, _CURE, notes)
+
+
+def _chosen(
+    anatomy: Anatomy, answers: Answers, loop: cst.For | cst.CompFor
+) -> Iterator[tuple[cst.BaseExpression, Slot, cst.CSTNode]]:
+    """The part that a loop goes through, the list of all calls, and where some are left out."""
+    facts = anatomy.facts
+    made = [*map(ex.inner, facts.assigned(facts.slots.of_name(loop.iter)))] or [ex.inner(loop.iter)]
+    part = made[0]
+    whole = _taken_of(anatomy, part) if len(made) == 1 else None
+    slot = facts.slots.of(whole) if whole is not None else None
+    if slot is not None:
+        yield part, slot, part
+    callee = facts.slots.callee(part) if len(made) == 1 else None
+    if callee is not None and isinstance(part, cst.Call) and not answers.reaches(callee):
+        behind = left_behind(anatomy, callee)
+        for parameter, value in facts.slots.bindings(part, callee) if behind else ():
+            slot = facts.slots.of(value)
+            if parameter in behind and slot is not None:
+                yield part, slot, behind[parameter]
+
+
+def _taken_of(anatomy: Anatomy, part: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`calls` of `calls[:3]` and `[c for c in calls if c.name in known]`; who takes the first only: AGL402."""
+    cut = ex.slice_of(part)
+    if isinstance(part, cst.Subscript) and cut is not None and cut.lower is None and cut.upper is not None:
+        whole: cst.BaseExpression | None = part.value if ex.integer(cut.upper) != 1 else None
+    elif isinstance(part, cst.ListComp) and type(part.elt) is cst.Name and part.for_in.ifs:
+        asked = {pair[1] for each in part.for_in.ifs for node in walk(each.test) if (pair := ex.member(node))}
+        whole = part.for_in.iter if "name" in asked and "type" not in asked else None
+    else:
+        whole = None
+    return whole if whole is not None and anatomy.facts.is_kind(whole, Kind.CALLS) else None
+
+
+def _hands_each_on(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
+    """Whether each call of a loop is given to somebody: not only shown."""
+    slot = anatomy.facts.slots.of_name(loop.target)
+    if slot is None:
+        return False
+    hand = InHand(anatomy.facts, slot, [])
+    region = loop.body if isinstance(loop, cst.For) else anatomy.module.parent[loop]
+    calls = (n for n in walk(region) if type(n) is cst.Call and not is_logging(n))
+    return any(hand.hands_on(arg.value) for call in calls for arg in call.args)
+
+
+def _iterated_elsewhere(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:
+    """Whether all calls are gone through besides: their results may be told apart there."""
+    slots = anatomy.facts.slots
+    rest = (
+        n for n in function.nodes_of(cst.Subscript) if (cut := ex.slice_of(n)) is not None and cut.lower is not None
+    )
+    return any(slots.of(node.iter) == slot for node in function.nodes_of(cst.For)) or any(
+        slots.of(node.value) == slot for node in rest
+    )
 
 
 def left_behind(anatomy: Anatomy, callee: Scope) -> dict[Slot, cst.CSTNode]:
     """The parameters of a function of which it returns some elements only, each with the loop that chooses."""
-    found: dict[Slot, cst.CSTNode] = {}
     slots = anatomy.facts.slots
     returned = [ex.inner(value) for value in callee.returned]
-    if len(returned) != 1:
-        return found
     given = {slots.parameter(callee, p.name.value) for p in parameters(callee)}
-    value = returned[0]
+    value = returned[0] if len(returned) == 1 else None
     if isinstance(value, cst.ListComp) and value.for_in.ifs and type(value.elt) is cst.Name:
         slot = slots.of(value.for_in.iter)
-        return {slot: value} if slot in given and slot is not None else found
-    kept = _container(anatomy, value)
+        return {slot: value} if slot in given and slot is not None else {}
+    found: dict[Slot, cst.CSTNode] = {}
+    kept = _container(anatomy, value) if value is not None else None
     for loop in callee.nodes_of(cst.For) if kept is not None else ():
         slot, element = slots.of(loop.iter), loop.target
         if slot in given and slot is not None and isinstance(element, cst.Name):
@@ -39,8 +118,8 @@ def left_behind(anatomy: Anatomy, callee: Scope) -> dict[Slot, cst.CSTNode]:
 def _container(anatomy: Anatomy, value: cst.BaseExpression) -> Slot | None:
     """What is returned: `kept`, `list(kept.values())`."""
     while isinstance(value, cst.Call) and ex.called_name(value) in {"list", "values", "tuple"}:
-        base, args = ex.receiver(value), ex.positional(value)
-        inside = args[0] if args else base
+        args = ex.positional(value)
+        inside = args[0] if args else ex.receiver(value)
         if inside is None:
             return None
         value = ex.inner(inside)
@@ -54,8 +133,7 @@ def _puts(anatomy: Anatomy, node: cst.CSTNode, kept: Slot | None, element: str) 
         return slots.of(node.targets[0].target.value) == kept and ex.dotted(node.value) == element
     if not isinstance(node, cst.Call) or ex.called_name(node) not in _PUTTING:
         return False
-    base = ex.receiver(node)
-    return base is not None and slots.of(base) == kept and any(ex.dotted(arg.value) == element for arg in node.args)
+    return slots.of(ex.receiver(node)) == kept and any(ex.dotted(arg.value) == element for arg in node.args)
 
 
 def _shares_place(put: cst.CSTNode) -> bool:
@@ -73,15 +151,11 @@ def _passes_by(anatomy: Anatomy, callee: Scope, loop: cst.For, puts: list[cst.CS
     graph = anatomy.flow(callee)
     headers, barred = graph.at(loop), set(anatomy.points(callee, puts))
     inside = [t for header in headers for t, kind in header.successors if kind == "true" and t not in barred]
-    return bool(inside) and (
-        any(t in headers for t in inside) or graph.reaches(inside, headers, barred, exceptions=False)
-    )
+    return any(t in headers for t in inside) or graph.reaches(inside, headers, barred, exceptions=False)
 
 
 def stored_whole(anatomy: Anatomy, slot: Slot, function: Scope, depth: int = 0) -> cst.CSTNode | None:
     """Where a message is stored that carries all calls of a list, here or in a caller that passes it; None if not."""
-    if depth > 3:
-        return None
     slots = anatomy.facts.slots
     whole = {slot, slot[1]} if slot[0] == "member" else {slot}
     for stored in anatomy.transcript.stored(function):
@@ -91,7 +165,7 @@ def stored_whole(anatomy: Anatomy, slot: Slot, function: Scope, depth: int = 0) 
         carried = [n for part in (stored.calls, value) if part is not None for n in walk(part)]
         if any(slots.of(n) in whole for n in carried if isinstance(n, (cst.Name, cst.Attribute))):
             return stored.node
-    for site in anatomy.calls.sites[function]:
+    for site in anatomy.calls.sites[function] if depth < _DEEPEST else ():
         for parameter, value in slots.bindings(site.node, function):
             outside = slots.of(value)
             if parameter == slot and outside is not None and site.caller is not function:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
-from lint_rules.anatomy.rounds.executions import CallLoop, call_loops
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
-from lint_rules.obligations.waiting import BINDINGS, Asked, Taken, calls_of, loops, through
+from lint_rules.obligations.waiting import BINDINGS, Asked, Taken, calls_of, loops
 from lint_rules.rules.missing_tool_result.failing import bindings_of
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.control_flow import Graph, Point
+from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
@@ -28,12 +26,10 @@ _REPLIES = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
 
 
 def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Taken]:
-    """The loops over tool calls of a function in which some call is answered, or put aside for a loop that does so."""
+    """The loops over tool calls of a function in which some call is answered."""
     slots = anatomy.facts.slots
     if not ends.stores and _are_answered_before(anatomy, answers, function):
         return
-    answered: dict[Slot | None, cst.For] = {}
-    asides: list[Taken] = []
     loops_before: list[Taken] = []
     for node, call in loops(anatomy, function):
         slot = slots.of(call)
@@ -54,35 +50,13 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
         if region.answering and any(target in headers for p in after for target, _ in p.successors):
             if not _are_answered_by_then(anatomy, loops_before, slots.of(node.iter)):
                 loops_before.append(taken)
-                answered[slots.of(node.iter)] = node
                 yield taken
-        elif not region.answering:
-            asides.append(taken)
-    for taken in asides:
-        put = {
-            point: there for point in taken.region.points if (there := _put_aside(anatomy, taken, point)) in answered
-        }
-        if put:
-            for_rest = through(graph, (answered[there] for there in put.values()))
-            region = Region(answers, graph, taken.region.points, taken.region.starts, taken.hand.outcome,
-                            storing(ends, taken.hand), frozenset(put), settling(answers, taken.hand))  # fmt: skip
-            yield replace(taken, region=region, elsewhere=for_rest)
 
 
 def _are_answered_by_then(anatomy: Anatomy, others: Sequence[Taken], listed: Slot | None) -> bool:
     """Whether another loop has put each call into a list, and behind its answer: what goes through that owes none."""
     put = {*anatomy.points(others[0].function, anatomy.facts.put(listed))} if others and listed is not None else set()
     return bool(put) and any(put <= taken.region.inside and not put & taken.region.waiting for taken in others)
-
-
-def _put_aside(anatomy: Anatomy, taken: Taken, point: Point) -> Slot | None:
-    """The list that a statement puts the call in hand into."""
-    node = point.statement
-    call = ex.inner(node.value) if isinstance(node, cst.Expr) else None
-    if not isinstance(call, cst.Call) or ex.called_name(call) != "append" or len(call.args) != 1:
-        return None
-    base = ex.receiver(call)
-    return anatomy.facts.slots.of(base) if base is not None and taken.hand.is_whole(call.args[0].value) else None
 
 
 def _key(anatomy: Anatomy, loop: cst.For) -> Slot | None:
@@ -148,44 +122,6 @@ def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
         returned = [n for n in anatomy.module.scope_of[answer].function.nodes if isinstance(n, cst.Return) and n.value]
         return mentions(names, *returned)
     return False
-
-
-def calls_run(anatomy: Anatomy, answers: Answers, asked: Sequence[Asked], ends: OpenEnds) -> Iterator[Taken]:
-    """Loops and comprehensions that go through the calls of a stored reply, none of which has an answer then.
-
-    `asked` are the replies that one function stores.
-    """
-    if not asked:
-        return
-    function = asked[0].function
-    graph = anatomy.flow(function)
-    loops: dict[Point, CallLoop] = {
-        header: loop
-        for loop in call_loops(anatomy.facts, function)
-        for header in graph.enclosing(loop.node, anatomy.module.parent)
-    }
-    open_still = {point for reply in asked for point in reply.region.unsettled}
-    for loop in dict.fromkeys(loop for header, loop in loops.items() if header in open_still):
-        yield from _run_in(anatomy, answers, ends, loop, graph, function)
-
-
-def _run_in(
-    anatomy: Anatomy, answers: Answers, ends: OpenEnds, loop: CallLoop, graph: Graph, function: Scope
-) -> Iterator[Taken]:
-    """A loop or comprehension over calls, with the call that it has in hand, if that has a name."""
-    slot = anatomy.facts.slots.of(loop.call)
-    if slot is None:
-        return
-    headers = graph.enclosing(loop.node, anatomy.module.parent)
-    if isinstance(loop.node, cst.For):
-        points = graph.within(walk(loop.node.body))
-        starts = [t for header in headers for t, kind in header.successors if kind == "true"]
-        bound = anatomy.module.nodes_inside(loop.node.body, function, *BINDINGS)
-    else:
-        points, starts, bound = headers, headers, []
-    hand = InHand(anatomy.facts, slot, bound)
-    region = Region(answers, graph, points, starts, hand.outcome, storing(ends, hand), hands=settling(answers, hand))
-    yield Taken(function, hand, region, loop.node if isinstance(loop.node, cst.For) else None, tuple(headers))
 
 
 def calls_handed_on(anatomy: Anatomy, asked: Sequence[Asked]) -> Iterator[Taken]:
