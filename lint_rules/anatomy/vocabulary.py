@@ -182,6 +182,8 @@ RESPONSES = frozenset({"function_response", "functionResponse"})
 """What a part of a message is called that answers a call by its name. Source: Gemini API, FunctionResponse."""
 RESULT_PARTS = RESPONSES | {"toolResult"}
 """Parts of a message that hold the result of a call. Source: Gemini API, Bedrock (Converse)."""
+PROVIDER_TOOLS = frozenset({"web_search", "web_fetch", "code_execution", "bash_code_execution", "file_search"})
+"""Tools that the provider runs itself: no client answers their calls. Source: Anthropic and OpenAI API references."""
 RESPONSE_MAKERS = frozenset({"from_function_response", "FunctionResponse"})
 
 MESSAGE_PARTS = frozenset(

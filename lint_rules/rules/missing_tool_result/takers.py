@@ -12,7 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.program.behind import Behind, may_stop
+from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -21,10 +21,8 @@ from lint_rules.obligations.again import Again
 from lint_rules.obligations.open_ends import BROKEN, REFUSED
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
 from lint_rules.rules.missing_tool_result.failing import Fault
-from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
@@ -47,11 +45,6 @@ def takers(
     A store outside of the program keeps it in any case.
     """
     histories = _kept_as(anatomy, histories)
-    kept = fault.stops and any(anatomy.kept_elsewhere.outlasts((slot, function)) for slot in histories)
-    if kept and not _is_only_served(anatomy, function):
-        yield Taker(function.node, "the store keeps the call, and whoever goes on from it sends it", BROKEN)
-    if fault.stops and not _knows_stops(anatomy, anatomy.module.top):
-        return
     again = anatomy.calls.with_callers({function})
     queue = [(site, histories) for site in anatomy.calls.sites[function]]
     seen = {function: histories}
@@ -67,8 +60,6 @@ def takers(
             yield Taker(site.node, "the turn may be stopped here, and the chat goes on", BROKEN)
         for point in landed:
             how = caller.goes_on(point) if point is not None else None
-            if fault.stops and how == BROKEN and not site.caller.is_async:
-                continue  # a person who stops what runs may leave
             if how is not None and point is not None and point.statement is not None:
                 what = "the turn that is stopped ends" if fault.stops else "the error is caught"
                 yield Taker(point.statement, f"{what} here, and the chat goes on", how)
@@ -83,27 +74,6 @@ def takers(
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
         if _is_turn(anatomy, turn, histories):
             yield Taker(turn.node, "whoever catches the error goes on with this object, and its history", BROKEN)
-
-
-def _is_only_served(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a function runs for requests alone: nobody sits before it who could stop it."""
-    handlers = {start.function for start in anatomy.unguarded.starts if start.kind == "handler"}
-    first = {each for each in anatomy.calls.with_callers({function}) if not anatomy.calls.sites[each]}
-    return bool(first) and first <= handlers
-
-
-@once(circular=True)
-def _knows_stops(anatomy: Anatomy, top: Scope) -> bool:
-    """Whether something in a file, or in those that import it, takes what stops a turn, or stops one itself."""
-    module = anatomy.module
-    handlers = (handler for guard in module.nodes_of(cst.Try) for handler in guard.handlers)
-    taken = {name for handler in handlers for name in exceptions.caught(handler)}
-    return (
-        "BaseException" in taken
-        or any(map(exceptions.stops, taken))
-        or bool(anatomy.handed)
-        or (any(map(may_stop, module.nodes_of(cst.Call))))
-    )
 
 
 def _kept_as(anatomy: Anatomy, slots: Iterable[Slot]) -> list[Slot]:
@@ -123,7 +93,7 @@ def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) 
     A history of the program itself is there for whoever takes it.
     """
     roots = {root_object(slot) for slot in slots}
-    everybodys = any(map(_is_of_program, roots)) or any(map(_is_of_program, _objects(anatomy, function, slots)))
+    everybodys = any(map(_is_of_program, roots))
     says = "the turn that is stopped ends here" if fault.stops else "an error is caught here"
     for each in anatomy.handed:
         if each.owner == function.qualname and fault.ends_at(each.taken, function):
@@ -136,15 +106,6 @@ def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) 
 
 def _is_of_program(slot: Slot) -> bool:
     return slot[0] == "var" and bool(slot[1].kind == "module")
-
-
-def _objects(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Slot]:
-    """The places of the objects in whose attributes a function stores what goes into some histories."""
-    for stored in anatomy.transcript.stored(function):
-        base = ex.receiver(stored.node) if isinstance(stored.node, cst.Call) and stored.slot in slots else None
-        place = anatomy.facts.slots.of(ex.owner(base)) if base is not None else None
-        if place is not None:
-            yield place
 
 
 def _holds(anatomy: Anatomy, slot: Slot, roots: set[Slot]) -> bool:
@@ -176,11 +137,7 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
         if stored.slot in histories and again.grows(stored):
             if again.leads([again.graph.entry], again.points(stored.node), again.unstored(stored.slot)):
                 return True
-    return any(
-        anatomy.kept_elsewhere.place(call, function) in histories
-        for call in function.nodes_of(cst.Call)
-        if any(given & again.parts(arg.value) for arg in call.args) and anatomy.module.is_statement(call)
-    )
+    return False
 
 
 def _asked(anatomy: Anatomy, stored: Stored) -> list[cst.BaseExpression]:

@@ -23,6 +23,7 @@ from lint_rules.anatomy.rounds.executions import runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import made_in
+from lint_rules.anatomy.vocabulary import ANSWERED, IDS, PROVIDER_TOOLS, RESULT_PARTS
 from lint_rules.finding import Related
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.open_ends import BROKEN, REFUSED
@@ -47,6 +48,7 @@ _CATCH = "answer the open calls here, or catch the error inside the loop over ca
 _TELL = "answer the call with the error: the model can then choose another tool"
 _CUT = "ask for the calls of the reply, not why it has ended, or take the reply back where its tokens ran out"
 _STORED = "the message with the calls is stored here"
+_PAIRING = ANSWERED | RESULT_PARTS | {"role", "tool_result"}
 _LAST = re.compile(r"terminat|(^|_)end(_|$)|exit|quit|hang_?up|reset|hand_?off|goodbye", re.I)
 """Words in the names of tools that end a conversation."""
 _DONE = re.compile(r"finish|final|done|complet|submit", re.I)
@@ -90,9 +92,11 @@ class WaysOut:
 
     def _skipped(self, taken: Taken) -> Iterator[Draft]:
         """Ways on which the call in hand is passed over."""
+        if not (self.ends.stores or self.ends.histories or self._pairs_by_id):
+            return  # nothing says that the calls themselves are in what is sent
         for escape in Escapes(taken.region).all():
             how = self._after(taken, escape)
-            if how is not None and not self._is_owned(escape):
+            if how is not None and not (self._is_owned(escape) or self._is_of_provider(escape.test)):
                 message = f"`{_name(taken)}` gets no tool result on this way: {how}"
                 fix = repair(self.anatomy, taken, escape)
                 yield Draft(escape.node, message, ANSWER, _notes(taken), fix=fix)
@@ -258,7 +262,7 @@ class WaysOut:
 
     def _dropped(self) -> Iterator[Draft]:
         """Ways on which a message that may hold calls is stored, and nobody looks whether it does."""
-        for asked in self._asked:
+        for asked in itertools.filterfalse(self._is_rendered, self._asked):
             for escape in Escapes(asked.region).all():
                 if escape.test is None or escape.handler is not None or self._ends_without_tools(escape.test):
                     continue
@@ -274,6 +278,12 @@ class WaysOut:
                 if how is not None and not (how != REFUSED and tools and (not self._is_turn or self._end_all(tools))):
                     message = f"the stored message may carry tool calls, and they get no result on this way: {how}"
                     yield Draft(escape.node, message, ANSWER, (Note(asked.node, _STORED),))
+
+    def _is_rendered(self, asked: Asked) -> bool:
+        """Whether the message is made of one of a history, for a request: with its results behind it."""
+        loops = (outer for outer in self.anatomy.module.ancestors(asked.node) if isinstance(outer, cst.For))
+        parts = (part for loop in loops for part in walk(loop.iter) if isinstance(part, (cst.Name, cst.Attribute)))
+        return any(Kind.HISTORY in self.anatomy.facts.kinds(part) for part in parts)
 
     def _counts_through(self, part: cst.CSTNode) -> bool:
         """Whether a part of a test stands in `while place < len(calls)`."""
@@ -331,6 +341,23 @@ class WaysOut:
                 yield from ((test, how),) if how is not None else ()
 
     # -- what speaks against it -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _pairs_by_id(self) -> bool:
+        """Whether an answer that is made here says which call it is for."""
+        functions = self.anatomy.calls.reachable(self.function)
+        made = [node for function in functions for node in self.answers.made.get(function, ())]
+        keys = {key for node in made if isinstance(node, (cst.Call, cst.Dict)) for key in ex.made_of(node)}
+        parts = (ex.member(part) for node in made for part in walk(node))
+        return not keys.isdisjoint(_PAIRING) or any(pair is not None and pair[1] in IDS for pair in parts)
+
+    def _is_of_provider(self, test: cst.BaseExpression | None) -> bool:
+        """Whether a test asks for tools that the provider runs itself: their results come with the reply."""
+        sides = [node for node in walk(test) if isinstance(node, cst.Comparison)] if test is not None else []
+        listed = [value for node in sides for value in self.anatomy.facts.values_of(ex.compared(node)[2])]
+        words = {*(word for node in sides for word in _tools(node))}
+        words |= {word for value in listed for each in getattr(value, "elements", ()) if (word := ex.text(each.value))}
+        return bool(words) and words <= PROVIDER_TOOLS
 
     def _is_owned(self, escape: Escape) -> bool:
         """Errors of parsing arguments that are dropped: AGL501 reports them.
