@@ -63,6 +63,11 @@ class Taken:
 BINDINGS = (cst.Assign, cst.AnnAssign, cst.NamedExpr)
 
 
+def bindings_of(function: Scope) -> list[cst.CSTNode]:
+    """What gives a function's names their values, loops included."""
+    return function.nodes_of(*BINDINGS, cst.For, cst.CompFor)
+
+
 def loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.BaseExpression]]:
     """Loops over calls, and over the parts of a reply where some hold a call: `if "toolUse" in block`."""
     found = {loop.node: loop.call for loop in call_loops(anatomy.facts, function) if isinstance(loop.node, cst.For)}

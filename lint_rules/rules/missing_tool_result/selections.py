@@ -1,6 +1,6 @@
 """Loops that go through some of the calls of a stored message only: those that are left out get no answer.
 
-A slice, a comprehension, or a function of this file has chosen them; the message holds all.
+A function of this file has chosen them; the message holds all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import InHand
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.obligations.open_ends import REFUSED
@@ -34,23 +33,20 @@ def chosen(anatomy: Anatomy, answers: Answers, function: Scope) -> Iterator[Draf
             stored = stored_whole(anatomy, whole, function)
             if stored is None or _iterated_elsewhere(anatomy, function, whole) or not _hands_each_on(anatomy, loop):
                 continue
-            name = ex.called_name(part) if isinstance(part, cst.Call) else ex.source(part, 40)
-            message = f"the calls that `{name}` leaves out are stored, and get no tool result: {REFUSED}"
+            message = (
+                f"the calls that `{ex.called_name(part)}` leaves out are stored, and get no tool result: {REFUSED}"
+            )
             notes = (Note(choice, "some calls are left out here"), Note(stored, "all of them are stored here"))
             yield Draft(part, message, _CURE, notes)
 
 
 def _chosen(
     anatomy: Anatomy, answers: Answers, loop: cst.For | cst.CompFor
-) -> Iterator[tuple[cst.BaseExpression, Slot, cst.CSTNode]]:
+) -> Iterator[tuple[cst.Call, Slot, cst.CSTNode]]:
     """The part that a loop goes through, the list of all calls, and where some are left out."""
     facts = anatomy.facts
     made = [*map(ex.inner, facts.assigned(facts.slots.of_name(loop.iter)))] or [ex.inner(loop.iter)]
     part = made[0]
-    whole = _taken_of(anatomy, part) if len(made) == 1 else None
-    slot = facts.slots.of(whole) if whole is not None else None
-    if slot is not None:
-        yield part, slot, part
     callee = facts.slots.callee(part) if len(made) == 1 else None
     if callee is not None and isinstance(part, cst.Call) and not answers.reaches(callee):
         behind = left_behind(anatomy, callee)
@@ -58,19 +54,6 @@ def _chosen(
             slot = facts.slots.of(value)
             if parameter in behind and slot is not None:
                 yield part, slot, behind[parameter]
-
-
-def _taken_of(anatomy: Anatomy, part: cst.BaseExpression) -> cst.BaseExpression | None:
-    """`calls` of `calls[:3]` and `[c for c in calls if c.name in known]`; who takes the first only: AGL402."""
-    cut = ex.slice_of(part)
-    if isinstance(part, cst.Subscript) and cut is not None and cut.lower is None and cut.upper is not None:
-        whole: cst.BaseExpression | None = part.value if ex.integer(cut.upper) != 1 else None
-    elif isinstance(part, cst.ListComp) and type(part.elt) is cst.Name and part.for_in.ifs:
-        asked = {pair[1] for each in part.for_in.ifs for node in walk(each.test) if (pair := ex.member(node))}
-        whole = part.for_in.iter if "name" in asked and "type" not in asked else None
-    else:
-        whole = None
-    return whole if whole is not None and anatomy.facts.is_kind(whole, Kind.CALLS) else None
 
 
 def _hands_each_on(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
@@ -86,13 +69,7 @@ def _hands_each_on(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
 
 def _iterated_elsewhere(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:
     """Whether all calls are gone through besides: their results may be told apart there."""
-    slots = anatomy.facts.slots
-    rest = (
-        n for n in function.nodes_of(cst.Subscript) if (cut := ex.slice_of(n)) is not None and cut.lower is not None
-    )
-    return any(slots.of(node.iter) == slot for node in function.nodes_of(cst.For)) or any(
-        slots.of(node.value) == slot for node in rest
-    )
+    return any(anatomy.facts.slots.of(node.iter) == slot for node in function.nodes_of(cst.For, cst.CompFor))
 
 
 def left_behind(anatomy: Anatomy, callee: Scope) -> dict[Slot, cst.CSTNode]:

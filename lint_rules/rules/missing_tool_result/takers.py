@@ -55,7 +55,7 @@ def takers(
         if site.caller in seen or not slots:
             continue
         caller = _Caller(anatomy, answers, site, slots, again)
-        landed = {fault.lands(anatomy.module, caller.graph, point, caller.mends) for point in caller.points}
+        landed = {fault.landing(anatomy.module, caller.graph, point, caller.mends)[0] for point in caller.points}
         if fault.stops and site.callee is function and function.is_async and caller.may_cancel():
             yield Taker(site.node, "the turn may be stopped here, and the chat goes on", BROKEN)
         for point in landed:
@@ -96,7 +96,7 @@ def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) 
     everybodys = any(map(_is_of_program, roots))
     says = "the turn that is stopped ends here" if fault.stops else "an error is caught here"
     for each in anatomy.handed:
-        if each.owner == function.qualname and fault.ends_at(each.taken, function):
+        if each.owner == function.qualname and not each.taken.isdisjoint(fault.taking):
             given = anatomy.contents.arrives(each) if each.what != "object" else ()
             own = each.what == "object" and any(root[0] == "attr" for root in roots)
             if own or everybodys or any(_holds(anatomy, slot, roots) for slot in given):
