@@ -106,7 +106,7 @@ class Fault:
         return None, self
 
     def _landing_stopped(self, module: SourceModule, graph: Graph, node: cst.CSTNode, settled: Settled) -> Point | None:
-        """Where a turn that is stopped goes on: the ways of the graph end at `except Exception`, which takes no stop."""
+        """Where a turn that is stopped goes on: not at `except Exception`, where the ways of the graph end."""
         for guard in exceptions.guards(module, node):
             handler = next((h for h in guard.handlers if exceptions.caught(h) & self.taking), None)
             for landed in graph.at(handler) if handler is not None else ():

@@ -1,5 +1,4 @@
-"""AGL601: the call gets a tool message before the `continue` that passes it over, or in an `else` behind the tests that
-it does not pass, in the form of the loop's others.
+"""AGL601: the call gets a tool message before the `continue` that passes it over, in the form of the loop's others.
 
 The form is copied from an answer that the same loop appends: the list, the keys, the id. Only its text is new. Nothing
 is done where the result has another form than text, or where the id is not bound yet.
@@ -18,7 +17,6 @@ from lint_rules.obligations.waiting import Taken
 from lint_rules.repairs.edits import Edits, Fix, block_of, line_of, of_the_file
 from lint_rules.rules.missing_tool_result.escapes import Escape
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk
 
 _TEXT = '"error: this call was not executed"'
 _KEPT = frozenset({"role", "type", "tool_call_id", "tool_use_id", "call_id"})
@@ -28,16 +26,10 @@ _NO_TEXT = (cst.List, cst.Dict, cst.ListComp, cst.Tuple)
 
 @of_the_file
 def repair(anatomy: Anatomy, taken: Taken, escape: Escape) -> Fix | None:
-    """An answer before the `continue`, or in an `else`; None where the loop does not show its form."""
-    if taken.loop is None:
+    """An answer before the `continue`; None where the loop does not show its form."""
+    jump = escape.jump
+    if taken.loop is None or not isinstance(jump, cst.Continue):
         return None
-    if isinstance(escape.jump, cst.Continue):
-        return _before(anatomy, taken, escape.jump)
-    test = anatomy.module.parent.get(escape.node)
-    return _otherwise(anatomy, taken, test) if _falls_through(escape, test) and isinstance(test, cst.If) else None
-
-
-def _before(anatomy: Anatomy, taken: Taken, jump: cst.Continue) -> Fix | None:
     line = line_of(anatomy.module, jump)
     block = block_of(anatomy.module, line) if line is not None else None
     answer = next(_answers(anatomy, taken, jump), None)
@@ -54,38 +46,6 @@ def _before(anatomy: Anatomy, taken: Taken, jump: cst.Continue) -> Fix | None:
         return Edits(changed={block: inserted})
 
     return Fix("answer the call before the loop goes on", "unsafe", build)
-
-
-def _falls_through(escape: Escape, test: cst.CSTNode | None) -> bool:
-    """Whether the way to no answer is that a test is not passed, and nothing else."""
-    if not isinstance(test, cst.If) or test.test is not escape.node or escape.jump is not None:
-        return False
-    return test.orelse is None and escape.flags == {ex.source(test.test, 200): False}
-
-
-def _otherwise(anatomy: Anatomy, taken: Taken, test: cst.If) -> Fix | None:
-    """None where the call may have been answered before it comes to the test: it would be answered twice.
-
-    Nor where another list of the function grows with the answers: both may be read side by side.
-    """
-    answer = next(_answers(anatomy, taken, test), None)
-    graph, here = taken.region.graph, taken.region.graph.at(test)
-    if answer is None or not isinstance(test.body, cst.IndentedBlock) or len(_grown(test.body)) > 1:
-        return None
-    if graph.reaches(taken.region.answering, here, graph.at(taken.loop) if taken.loop is not None else ()):
-        return None
-    orelse = cst.Else(cst.IndentedBlock([answer], indent=test.body.indent))
-    return Fix(
-        "answer the call also where no test is passed",
-        "unsafe",
-        lambda: Edits(replaced={test: test.with_changes(orelse=orelse)}),
-    )
-
-
-def _grown(block: cst.CSTNode) -> set[str]:
-    """The names of the lists that a block appends to."""
-    appending = (node for node in walk(block) if isinstance(node, cst.Call) and ex.called_name(node) == "append")
-    return {base.value for call in appending if isinstance(base := ex.receiver(call), cst.Name)}
 
 
 def _answers(anatomy: Anatomy, taken: Taken, jump: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:

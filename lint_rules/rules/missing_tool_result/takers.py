@@ -11,7 +11,6 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.turns.lasting import Lasting
@@ -132,21 +131,13 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
     for stored in anatomy.transcript.stored(function):
         if stored.slot is None or root_object(stored.slot)[0] != "attr":
             continue
-        if not any(given & again.parts(asked) for asked in _asked(anatomy, stored)):
+        said = stored.message.content if stored.role == "user" and stored.message is not None else None
+        if said is None or not given & again.parts(said):
             continue
         if stored.slot in histories and again.grows(stored):
             if again.leads([again.graph.entry], again.points(stored.node), again.unstored(stored.slot)):
                 return True
     return False
-
-
-def _asked(anatomy: Anatomy, stored: Stored) -> list[cst.BaseExpression]:
-    """What a user may say in what is stored: its words, or what is handed over to be said and answered at once."""
-    if stored.role == "user" and stored.message is not None and stored.message.content is not None:
-        return [stored.message.content]
-    if stored.role is None and isinstance(stored.node, cst.Call) and anatomy.calls.asks(stored.node):
-        return [arg.value for arg in stored.node.args if not arg.star]
-    return []
 
 
 class _Caller:

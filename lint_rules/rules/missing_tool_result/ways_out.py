@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -51,8 +51,6 @@ _STORED = "the message with the calls is stored here"
 _PAIRING = ANSWERED | RESULT_PARTS | {"role", "tool_result"}
 _LAST = re.compile(r"terminat|(^|_)end(_|$)|exit|quit|hang_?up|reset|hand_?off|goodbye", re.I)
 """Words in the names of tools that end a conversation."""
-_DONE = re.compile(r"finish|final|done|complet|submit", re.I)
-"""Words in the names of tools that end what was asked for: in a conversation, the next question follows."""
 
 
 class WaysOut:
@@ -96,7 +94,7 @@ class WaysOut:
             return  # nothing says that the calls themselves are in what is sent
         for escape in Escapes(taken.region).all():
             how = self._after(taken, escape)
-            if how is not None and not (self._is_owned(escape) or self._is_of_provider(escape.test)):
+            if how is not None and not self._is_excused(taken, escape):
                 message = f"`{_name(taken)}` gets no tool result on this way: {how}"
                 fix = repair(self.anatomy, taken, escape)
                 yield Draft(escape.node, message, ANSWER, _notes(taken), fix=fix)
@@ -275,7 +273,7 @@ class WaysOut:
                     continue  # a loop over the places of the calls: its end comes behind the last one
                 how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot)
                 tools = [name for part in about for name in _tools(part)] if about == parts else []
-                if how is not None and not (how != REFUSED and tools and (not self._is_turn or self._end_all(tools))):
+                if how is not None and not (how != REFUSED and self._end(tools)):
                     message = f"the stored message may carry tool calls, and they get no result on this way: {how}"
                     yield Draft(escape.node, message, ANSWER, (Note(asked.node, _STORED),))
 
@@ -342,6 +340,20 @@ class WaysOut:
 
     # -- what speaks against it -----------------------------------------------------------------------------------
 
+    def _is_excused(self, taken: Taken, escape: Escape) -> bool:
+        apart = self._is_answered_apart(taken, escape.test)
+        return apart or self._is_owned(escape) or self._is_of_provider(escape.test)
+
+    def _is_answered_apart(self, taken: Taken, test: cst.BaseExpression | None) -> bool:
+        """`if call not in allowed: refuse(call)`, where another loop goes through `allowed`, and answers those."""
+        if not isinstance(test, cst.Comparison) or not taken.hand.is_whole(test.left):
+            return False
+        _, operator, listed = ex.compared(test)
+        others = [loop for loop in self.function.nodes_of(cst.For) if loop is not taken.loop]
+        bodies = [loop.body for loop in others if ex.source(loop.iter, 200) == ex.source(listed, 200)]
+        points = (point for body in bodies for point in self.ends.graph.within(walk(body)))
+        return isinstance(operator, (cst.In, cst.NotIn)) and any(map(self.answers.at, points))
+
     @cached_property
     def _pairs_by_id(self) -> bool:
         """Whether an answer that is made here says which call it is for."""
@@ -385,12 +397,11 @@ class WaysOut:
         if not isinstance(escape.jump, cst.Return):
             return False
         around = itertools.takewhile(lambda outer: outer is not loop, self.anatomy.module.ancestors(escape.jump))
-        names = [name for outer in around if isinstance(outer, cst.If) for name in _tools(outer.test)]
-        return self._end_all(names)
+        return self._end([name for outer in around if isinstance(outer, cst.If) for name in _tools(outer.test)])
 
-    def _end_all(self, names: Iterable[str]) -> bool:
-        """Whether one of some tools ends the conversation, or what was asked for where nothing is asked behind it."""
-        return any(_LAST.search(name) or (_DONE.search(name) and not self._is_turn) for name in names)
+    def _end(self, tools: list[str]) -> bool:
+        """Whether some tools end the conversation, or what was asked for where nothing is asked behind it."""
+        return any(map(_LAST.search, tools)) or (bool(tools) and not self._is_turn)
 
     @cached_property
     def _is_turn(self) -> bool:
