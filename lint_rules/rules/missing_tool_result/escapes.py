@@ -39,7 +39,7 @@ class Escapes:
 
     def all(self) -> Iterator[Escape]:
         """The steps after which the waiting call gets no answer in the region, in source order; one a place."""
-        if not self._answers():
+        if self._region.reached(self._region.starts, set()).isdisjoint(self._region.made):
             return
         seen: set[cst.CSTNode] = set()
         order = self._region.module.order
@@ -53,20 +53,6 @@ class Escapes:
                 if escape is not None and escape.node not in seen:
                     seen.add(escape.node)
                     yield escape
-
-    def _answers(self) -> bool:
-        """Whether some path of the region makes an answer."""
-        seen = set(self._region.starts)
-        queue = deque(seen)
-        while queue:
-            here = queue.popleft()
-            if here in self._region.made:
-                return True
-            for target, _ in self._region.edges(here):
-                if target in self._region.inside and target not in seen:
-                    seen.add(target)
-                    queue.append(target)
-        return False
 
     def leavings(self, takes_back: Callable[[Point], bool]) -> Iterator[Escape]:
         """`break` and `return` behind an answer: the calls that a loop has not come to yet get none.
@@ -180,20 +166,12 @@ def flags_beside(module: SourceModule, node: cst.CSTNode | None) -> dict[str, bo
 
 
 def _flag(node: cst.CSTNode | None) -> dict[str, bool]:
-    """The names and attributes that a statement sets to what is surely true or false."""
+    """The names and attributes that a statement sets to what is surely true or false: `[]` may be filled."""
     value = ex.inner(node.value) if isinstance(node, cst.Assign) else None
-    known = is_something(value) if value is not None else None
-    if not isinstance(node, cst.Assign) or known is None:
+    if not isinstance(node, cst.Assign) or value is None:
         return {}
+    known = ex.dotted(value) == "True" if ex.dotted(value) in ex.CONSTANTS else None
+    if isinstance(value, (cst.Dict, cst.List, cst.Tuple, cst.Set)) and value.elements:
+        known = True
     places = (each.target for each in node.targets if isinstance(each.target, (cst.Name, cst.Attribute)))
-    return {ex.source(place, 200): known for place in places}
-
-
-def is_something(value: cst.BaseExpression) -> bool | None:
-    """What a test of a value gives that is written out: `True`, `None`, `{"id": call.id}`; `[]` may be filled."""
-    if (said := ex.dotted(value)) in ex.CONSTANTS:
-        return said == "True"
-    if isinstance(value, (cst.Dict, cst.List, cst.Tuple, cst.Set)):
-        plain = (cst.DictElement, cst.Element)
-        return True if value.elements and isinstance(value.elements[0], plain) else None
-    return None
+    return {ex.source(place, 200): known for place in places} if known is not None else {}

@@ -61,11 +61,8 @@ def _filled(ends: Afterwards, point: Point) -> Iterator[Slot]:
     value = ex.inner(node.value) if isinstance(node, cst.Expr) else None
     base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in GROWERS else None
     places = [base] if base is not None else []
-    if isinstance(node, cst.Assign):
-        made = ex.inner(node.value)
-        given = ends.anatomy.transcript.messages.many(made) if isinstance(made, cst.Call) else ()
-        if isinstance(made, (cst.List, cst.ListComp)) or any(message.role == "tool" for message in given):
-            places = ex.targets(node)
+    if isinstance(node, cst.Assign) and isinstance(ex.inner(node.value), (cst.List, cst.ListComp)):
+        places = ex.targets(node)
     for place in places:
         slot = slots.of(place)
         if slot is not None:

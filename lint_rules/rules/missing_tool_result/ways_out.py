@@ -205,18 +205,16 @@ class WaysOut:
                 return
 
     def _server(self, fault: Fault) -> Taker | None:
-        """The framework that runs this function for each message, stops it, and keeps the chat whatever it raises."""
-        if self.ends.go_on(self.ends.graph.exit, surely=True) is None:
+        """The framework that runs this function for each message, and keeps the chat whatever it raises."""
+        if fault.stops or self.ends.go_on(self.ends.graph.exit, surely=True) is None:
             return None
         served = self.anatomy.calls.servings.items()
-        takes = {first: how for first, how in served if not fault.stops or (how.stops and first.is_async)}
-        server = next((how for first, how in takes.items() if self._is_kept_beyond(first)), None)
+        server = next((how for first, how in served if self._is_kept_beyond(first)), None)
         if server is None:
             kept = [name for slot in self.ends.histories if (name := self.ends.keeper(slot)) is not None]
             says = f"{kept[0]} catches the error, and keeps the history for the next turn" if kept else ""
-            return Taker(self.function.node, says, BROKEN) if kept and not fault.stops else None
-        does = "stops the turn when its user wants that" if fault.stops else "catches the error"
-        return Taker(server.node, f"{server.framework} {does}, and the chat goes on", BROKEN)
+            return Taker(self.function.node, says, BROKEN) if kept else None
+        return Taker(server.node, f"{server.framework} catches the error, and the chat goes on", BROKEN)
 
     def _is_kept_beyond(self, first: Scope) -> bool:
         """Whether `first` comes here, and a history is there when its run has ended."""
@@ -376,21 +374,18 @@ class WaysOut:
 
         Not where the tool runs there, too, nor where the model is told in a message of another kind.
         """
-        handler = escape.handler
-        guard = self.anatomy.module.parent.get(handler) if handler is not None else None
-        if not isinstance(guard, cst.Try) or handler is None:
+        module, facts, transcript = self.anatomy.module, self.anatomy.facts, self.anatomy.transcript
+        guard = module.parent.get(escape.handler) if escape.handler is not None else None
+        if not isinstance(guard, cst.Try) or escape.handler is None:
             return False
-        stored = self.anatomy.transcript.stored(self.function)
-        if any(each.slot in self.ends.histories and self.anatomy.module.inside(each.node, handler) for each in stored):
-            return False
-        facts, calls = self.anatomy.facts, [node for node in walk(guard.body) if isinstance(node, cst.Call)]
-        parses = [
-            node
-            for node in calls
-            if facts.decoder(node) is not None and node.args and facts.is_kind(node.args[0].value, Kind.ARGUMENTS_TEXT)
-        ]
-        runs = (node for node in calls if node not in parses and runs_tool(facts, self.anatomy.transcript, node))
-        return bool(parses) and not any(True for _ in runs)
+        told = (s for s in transcript.stored(self.function) if s.slot in self.ends.histories)
+        calls = [node for node in walk(guard.body) if isinstance(node, cst.Call)]
+        parses = {n for n in calls if n.args and facts.decoder(n) is not None and self._is_written(n.args[0].value)}
+        runs = any(node not in parses and runs_tool(facts, transcript, node) for node in calls)
+        return bool(parses) and not runs and not any(module.inside(each.node, escape.handler) for each in told)
+
+    def _is_written(self, value: cst.BaseExpression) -> bool:
+        return self.anatomy.facts.is_kind(value, Kind.ARGUMENTS_TEXT)
 
     def _ends_by_tool(self, escape: Escape, loop: cst.For) -> bool:
         """Whether the function ends since the model has called one tool: `if call.name == "hang_up": ...; return`."""
