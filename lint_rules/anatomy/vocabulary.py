@@ -286,8 +286,7 @@ DECODERS = frozenset(
 MATCHERS = frozenset({"findall", "finditer", "fullmatch", "match", "search"})
 """Functions of `re` that look for a pattern in a text."""
 SERVER_CALL = "call_tool"
-SERVER_LIBRARIES = ("mcp", "fastmcp")
-"""What runs a tool on a server of the Model Context Protocol, and its clients (Python SDK, FastMCP)."""
+"""What runs a tool on a server of the Model Context Protocol. Source: Python SDK, FastMCP."""
 DECODING_METHODS = frozenset({"model_validate_json", "validate_json", "parse_raw"})
 """Methods of Pydantic's classes and adapters that decode JSON, and check what is in it."""
 VALIDATORS = DECODING_METHODS | {"model_validate", "model_construct", "parse_obj", "from_orm"}

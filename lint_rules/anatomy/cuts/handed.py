@@ -68,11 +68,11 @@ class Handed:
     beside the question (a `turn`), the `content` of a message, a role, a `number`, a `document` that holds a list, an
     `instance` of the class `cls` (the module as the file at `path` imports it, and the name there), a `value` of these
     `kinds`; with messages of these `roles`.
-    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or who
-    reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is `used` as
-    a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what they are. Its
-    calls and results may stand `beside` the content of its messages. Where nothing comes back, a loop of rounds ends
-    there and is `quiet` about it. An `example` stands at the top of its file: it does not say who else runs that.
+    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is. A
+    document is begun `anew` where there is none. What comes back is `used` as a list of messages, `sent` to a model
+    that is offered tools, or `mended`: somebody looks there at what they are. Its calls and results may stand `beside`
+    the content of its messages. Where nothing comes back, a loop of rounds ends there and is `quiet` about it. An `example`
+    stands at the top of its file: it does not say who else runs that.
     """
 
     file: str
@@ -88,7 +88,6 @@ class Handed:
     number: int | None = None
     kept: bool = False
     taken: frozenset[str] = frozenset()
-    left: bool = False
     sent: bool = False
     beside: bool = False
     cls: tuple[str, str] | None = None
@@ -123,7 +122,6 @@ class _Told(NamedTuple):
     number: int | None = None
     kept: bool = False
     taken: frozenset[str] = frozenset()
-    left: bool = False
     beside: bool = False
     cls: tuple[str, str] | None = None
     anew: bool = False
@@ -259,11 +257,8 @@ class _Handing:
             told.append(_Told(None, "document", frozenset(), anew=_is_begun_anew(anatomy, call)))
         base = ex.receiver(call)
         if base is not None:
-            slot = anatomy.facts.slots.of(base)
-            kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
-            example = function.kind == "module"
-            object_of = _Told(None, "object", frozenset(), kept=kept, taken=behind.taken(base), left=left)
-            told.append(object_of._replace(example=example))
+            kept, taken = behind.keeps(base), behind.taken(base)
+            told.append(_Told(None, "object", frozenset(), kept=kept, taken=taken, example=function.kind == "module"))
         end = ends_for_nothing(anatomy, call)
         if not told and end is None:
             return

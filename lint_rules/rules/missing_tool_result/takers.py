@@ -11,6 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -54,6 +55,8 @@ def takers(
             continue
         caller = _Caller(anatomy, answers, site, slots, again)
         landed = {fault.landing(anatomy.module, caller.graph, point, caller.mends)[0] for point in caller.points}
+        if fault.stops and site.callee is function and caller.may_cancel():
+            yield Taker(site.node, "the turn may be stopped here, and the chat goes on", BROKEN)
         for point in landed:
             how = caller.goes_on(point) if point is not None else None
             if how is not None and point is not None and point.statement is not None:
@@ -175,6 +178,11 @@ class _Caller:
                 seen.add(target)
                 queue.append(target)
         return BROKEN if ends and any(map(self._is_kept, self.slots)) else None
+
+    def may_cancel(self) -> bool:
+        """Whether the turn that is begun here may be cancelled, and a history of it is there then."""
+        behind = Behind(self.anatomy, self.site.node, self.function)
+        return any(behind.is_stopped(slot) and self._is_kept(slot) for slot in self.slots)
 
     def _is_kept(self, slot: Slot) -> bool:
         """Whether a history is there after the caller has ended."""
