@@ -71,8 +71,8 @@ class Handed:
     It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is. A
     document is begun `anew` where there is none. What comes back is `used` as a list of messages, `sent` to a model
     that is offered tools, or `mended`: somebody looks there at what they are. Its calls and results may stand `beside`
-    the content of its messages. Where nothing comes back, a loop of rounds ends there and is `quiet` about it. An `example`
-    stands at the top of its file: it does not say who else runs that.
+    the content of its messages. Where nothing comes back, a loop of rounds ends there and is `quiet` about it. An
+    `example` stands at the top of its file: it does not say who else runs that.
     """
 
     file: str
