@@ -82,7 +82,23 @@ def _region(answers: Answers, ends: OpenEnds, hand: InHand, points: list[Point],
     def settles(point: Point) -> bool:
         return ends.takes_back(point) or hand.stores(point)
 
-    return Region(answers, ends.graph, points, starts, hand.outcome, settles, hands=hand.settles)
+    def hands(point: Point) -> bool:
+        return hand.settles(point) and not _is_refused(answers, hand, point)
+
+    return Region(answers, ends.graph, points, starts, hand.outcome, settles, hands=hands)
+
+
+def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
+    """`return self.ask_user(call)`, where that function of the file neither answers the call nor hands it on."""
+    node, slots = point.statement, answers.facts.slots
+    call = ex.inner(node.value) if isinstance(node, cst.Return) and node.value is not None else None
+    callee = slots.callee(call)
+    if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
+        return False
+    given = [slot for slot, value in slots.bindings(call, callee) if hand.hands_on(value)]
+    passed = [*callee.returned, *(arg.value for inside in callee.nodes_of(cst.Call) for arg in inside.args)]
+    hands = (InHand(answers.facts, slot, callee.nodes_of(*BINDINGS)) for slot in given)
+    return not any(there.hands_on(value) for there in hands for value in passed)
 
 
 def _are_answered_before(anatomy: Anatomy, answers: Answers, function: Scope) -> bool:
