@@ -68,11 +68,11 @@ class Handed:
     beside the question (a `turn`), the `content` of a message, a role, a `number`, a `document` that holds a list, an
     `instance` of the class `cls` (the module as the file at `path` imports it, and the name there), a `value` of these
     `kinds`; with messages of these `roles`.
-    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is. A
-    document is begun `anew` where there is none. What comes back is `used` as a list of messages, `sent` to a model
-    that is offered tools, or `mended`: somebody looks there at what they are. Its calls and results may stand `beside`
-    the content of its messages. Where nothing comes back, a loop of rounds ends there and is `quiet` about it. An
-    `example` stands at the top of its file: it does not say who else runs that.
+    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or who
+    reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is `used` as
+    a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what they are. Its
+    calls and results may stand `beside` the content of its messages. Where nothing comes back, a loop of rounds ends
+    there and is `quiet` about it. An `example` stands at the top of its file: it does not say who else runs that.
     """
 
     file: str
@@ -88,6 +88,7 @@ class Handed:
     number: int | None = None
     kept: bool = False
     taken: frozenset[str] = frozenset()
+    left: bool = False
     sent: bool = False
     beside: bool = False
     cls: tuple[str, str] | None = None
@@ -122,6 +123,7 @@ class _Told(NamedTuple):
     number: int | None = None
     kept: bool = False
     taken: frozenset[str] = frozenset()
+    left: bool = False
     beside: bool = False
     cls: tuple[str, str] | None = None
     anew: bool = False
@@ -257,8 +259,9 @@ class _Handing:
             told.append(_Told(None, "document", frozenset(), anew=_is_begun_anew(anatomy, call)))
         base = ex.receiver(call)
         if base is not None:
-            kept, taken = behind.keeps(base), behind.taken(base)
-            told.append(_Told(None, "object", frozenset(), kept=kept, taken=taken, example=function.kind == "module"))
+            kept, taken, left = behind.keeps(base), behind.taken(base), behind.is_left(base)
+            example = function.kind == "module"
+            told.append(_Told(None, "object", frozenset(), kept=kept, taken=taken, left=left, example=example))
         end = ends_for_nothing(anatomy, call)
         if not told and end is None:
             return

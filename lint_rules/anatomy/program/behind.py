@@ -18,6 +18,8 @@ from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk_scope
 
+_TAKING = exceptions.CATCH_ALL | {"ValueError", "KeyError", "LookupError", "TypeError", "RuntimeError"}
+"""With what a handler takes what a tool raises, which is not known."""
 _CANCELLED = "CancelledError"
 _TIMED = frozenset({"wait_for", "timeout", "timeout_at", "fail_after", "move_on_after"})
 _LATE = exceptions.CATCH_ALL | {"TimeoutError"}
@@ -124,6 +126,14 @@ class Behind:
             outer = self.anatomy.facts.slots.of(given) if given is not None else slot
             if outer is not None:
                 yield caller, outer
+
+    def is_left(self, value: cst.BaseExpression) -> bool:
+        """Whether who reads what the call yields may leave before its end, and what a value is will be there.
+
+        So does who sends each piece to somebody who may be gone.
+        """
+        waits = self._loop is not None and any(type(node) is cst.Await for node in walk_scope(self._loop.body))
+        return waits and not _TAKING.isdisjoint(self.taken(value))
 
     @cached_property
     def _loop(self) -> cst.For | None:

@@ -117,6 +117,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft
 from lint_rules.rules.missing_tool_result.failing import Failing
 from lint_rules.rules.missing_tool_result.selections import chosen
+from lint_rules.rules.missing_tool_result.taken import gathered
 from lint_rules.rules.missing_tool_result.told_of import unkept_results
 from lint_rules.rules.missing_tool_result.unsent import unsent
 from lint_rules.rules.missing_tool_result.ways_out import WaysOut
@@ -127,7 +128,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     elsewhere = (stored for function in anatomy.module.functions for stored in anatomy.kept_elsewhere.of(function))
     kept: set[cst.CSTNode] = {stored.node for stored in elsewhere if _answers_there(anatomy, stored)}
     made = filter(anatomy.transcript.messages.made_elsewhere, anatomy.module.nodes_of(cst.Call))
-    answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made})
+    answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made, *gathered(anatomy)})
     if not answers.made and not _runs_elsewhere(anatomy):
         return
     failing = Failing(anatomy)

@@ -39,13 +39,15 @@ class Afterwards(OpenEnds):
         gone: bool = False,
         into: Slot | None = None,
         told: ToldByReply | None = None,
+        passing: Container[Point] = (),
     ) -> str | None:
         """How the conversation goes on from `start`, outside `region`: a few words; None where it does not.
 
         `handed`: a list of answers is given to the caller, who stores it. Without `stored`, the message with the calls
         is yet to be stored on the way. `flags` are names and tests whose value is known from the way here. `surely`: a
         list that callers of other files pass does not count as one that lives on. `gone`: the list ends with the
-        function. The calls are `into` this list, where that is known. `told` says what other tests give for them.
+        function. The calls are `into` this list, where that is known. `told` says what other tests give for them. The
+        points `passing` answer other calls.
         """
         inside = set(region)
         seen = {(start, stored)}
@@ -56,7 +58,7 @@ class Afterwards(OpenEnds):
             if here is self.graph.exit:
                 ends = ends or after
                 continue
-            if self.mends(here):
+            if here not in passing and self.mends(here):
                 continue
             saved = saved or (after and self.saves([here]))
             if self.asks(here):
@@ -126,6 +128,13 @@ class Afterwards(OpenEnds):
         moves = [move.node for move in self._moves if facts.slots.of(chosen_from(move.source)) == slot]
         moved = {*self.anatomy.points(self.function, moves), *self.put_back}
         return start not in moved and not self.graph.reaches([start], moved, set(anew), exceptions=False)
+
+    def answering_from(self, run: cst.Call) -> set[Point]:
+        """Where the function goes through what a call gives: it answers those calls, and no others."""
+        slots = self.anatomy.facts.slots
+        given = {slots.of(target) for target in ex.assigned(self.anatomy.module.statement(run))} - {None}
+        loops = [loop for loop in self.function.nodes_of(cst.For) if slots.of(loop.iter) in given]
+        return {p for loop in loops for p in (*self.graph.at(loop), *self.graph.within(walk(loop.body)))}
 
     def asks_of(self, run: cst.Call) -> bool:
         """Whether a test reads what a call gives."""

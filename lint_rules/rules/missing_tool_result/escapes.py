@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import libcst as cst
 
@@ -14,6 +15,8 @@ from lint_rules.syntax.graph import Kind as EdgeKind
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.record import record
+
+_Outer = TypeVar("_Outer", cst.If, cst.ExceptHandler)
 
 
 @record
@@ -69,16 +72,15 @@ class Escapes:
             if isinstance(node, (cst.Break, cst.Return)):
                 for target, _ in point.successors:
                     if target not in self._region.inside:
-                        beside = flags_beside(self._region.module, node)
-                        yield Escape(node, target, node, self._test_around(node), None, beside)
+                        around, beside = self._around(node, cst.If), flags_beside(self._region.module, node)
+                        yield Escape(node, target, node, around.test if around is not None else None, None, beside)
 
-    def _test_around(self, node: cst.CSTNode) -> cst.BaseExpression | None:
-        """The test of the innermost `if` of the region around a node."""
-        for outer in self._region.module.ancestors(node):
-            if isinstance(outer, cst.If) and outer in self._region.statements:
-                return outer.test
-            if isinstance(outer, (cst.FunctionDef, cst.For, cst.While)):
-                return None
+    def _around(self, node: cst.CSTNode | None, kind: type[_Outer]) -> _Outer | None:
+        """The innermost statement of a kind that a node is, or stands in, of those of the region."""
+        while node is not None and not isinstance(node, (cst.FunctionDef, cst.Module)):
+            if isinstance(node, kind):
+                return node if node in self._region.statements else None
+            node = self._region.module.parent.get(node)
         return None
 
     def _escape(self, point: Point, target: Point, kind: EdgeKind) -> Escape | None:
@@ -86,31 +88,22 @@ class Escapes:
         if end is None or end is self._region.graph.raises:
             return None
         jump = self._jump(target)
-        handler = self._handler_around(target.statement if target in self._region.inside else point.statement)
+        handler = self._around(
+            target.statement if target in self._region.inside else point.statement, cst.ExceptHandler
+        )
         test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else rounds_of(point.statement)
         node = jump or handler or test
         if isinstance(target.statement, cst.BaseSmallStatement) and target in self._region.inside and jump is None:
             node = handler or target.statement  # `else: print("unknown tool")`
-            if test is not None and self._is_body_of(target.statement, point.statement):
+            if isinstance(point.statement, cst.If) and self._region.module.inside(
+                target.statement, point.statement.body
+            ):
                 node = test
         node = node or point.statement
         flags = self._flags(point, target)
         if test is not None and isinstance(point.statement, cst.If):
             flags[ex.source(test, 200)] = kind == "true"
         return Escape(node, end, jump, test, handler, flags) if node is not None else None
-
-    def _is_body_of(self, node: cst.CSTNode, test: cst.CSTNode | None) -> bool:
-        return isinstance(test, cst.If) and self._region.module.inside(node, test.body)
-
-    def _handler_around(self, node: cst.CSTNode | None) -> cst.ExceptHandler | None:
-        """The handler that a node stands in, of those of the region."""
-        while node is not None:
-            if isinstance(node, cst.ExceptHandler):
-                return node if node in self._region.statements else None
-            if isinstance(node, (cst.FunctionDef, cst.Module)):
-                return None
-            node = self._region.module.parent.get(node)
-        return None
 
     def _end(self, start: Point) -> Point | None:
         """Where a way leads that is decided: the first point outside the region, by way of one more round."""

@@ -33,6 +33,7 @@ from lint_rules.syntax.walk import last_statement, walk, walk_scope
 _MALFORMED = frozenset({"JSONDecodeError", "ValueError"})
 _UNKNOWN_TOOL = frozenset({"KeyError", "LookupError"})
 _CANCELLED = frozenset({"CancelledError"})
+_LEFT = frozenset({"GeneratorExit"})
 _ANY = _MALFORMED | _UNKNOWN_TOOL | {"TypeError", "RuntimeError"}
 """What a tool raises is not known: a handler of one of these may take it."""
 _TABLES = frozenset({"get", "getattr"})
@@ -68,6 +69,11 @@ class Fault:
     def kind(self) -> tuple[frozenset[str], bool, bool]:
         """What decides who takes it, wherever in a function it comes up."""
         return self.names, self.tool, self.stops
+
+    @property
+    def left(self) -> bool:
+        """Whether it is a `yield`: who reads the turn may not come back."""
+        return self.names == _LEFT
 
     @property
     def taking(self) -> frozenset[str]:
@@ -167,6 +173,8 @@ class Failing:
             if isinstance(node, cst.Subscript) and self._is_looked_up(hand, node):
                 if not self._is_tested(function, node):
                     yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
+            elif isinstance(node, cst.Yield):
+                yield Fault(node, node, _LEFT, stops=True, anyway=True)
             elif isinstance(node, cst.Call):
                 if self._may_be_stopped(hand, node):
                     yield Fault(node, node, _CANCELLED, stops=True)
@@ -303,7 +311,7 @@ class Failing:
         hand.arguments |= {slot} if arguments else set()
         for point in graph.points:
             for fault in self.at(hand, point, function) if point.statement is not None else ():
-                if not fault.anyway or self._is_about(hand, fault.node):
+                if not fault.left and (not fault.anyway or self._is_about(hand, fault.node)):
                     landed, there = fault.landing(self._anatomy.module, graph, point, self._answers.at)
                     if landed is graph.raises:
                         yield there

@@ -49,7 +49,7 @@ def _chosen(
     part = made[0]
     callee = facts.slots.callee(part) if len(made) == 1 else None
     if callee is not None and isinstance(part, cst.Call) and not answers.reaches(callee):
-        behind = left_behind(anatomy, callee)
+        behind = _left_behind(anatomy, callee)
         for parameter, value in facts.slots.bindings(part, callee) if behind else ():
             slot = facts.slots.of(value)
             if parameter in behind and slot is not None:
@@ -72,53 +72,39 @@ def _iterated_elsewhere(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:
     return any(anatomy.facts.slots.of(node.iter) == slot for node in function.nodes_of(cst.For, cst.CompFor))
 
 
-def left_behind(anatomy: Anatomy, callee: Scope) -> dict[Slot, cst.CSTNode]:
+def _left_behind(anatomy: Anatomy, callee: Scope) -> dict[Slot, cst.CSTNode]:
     """The parameters of a function of which it returns some elements only, each with the loop that chooses."""
     slots = anatomy.facts.slots
-    returned = [ex.inner(value) for value in callee.returned]
+    value = ex.inner(callee.returned[0]) if len(callee.returned) == 1 else None
     given = {slots.parameter(callee, p.name.value) for p in parameters(callee)}
-    value = returned[0] if len(returned) == 1 else None
     if isinstance(value, cst.ListComp) and value.for_in.ifs and type(value.elt) is cst.Name:
         slot = slots.of(value.for_in.iter)
         return {slot: value} if slot in given and slot is not None else {}
+    kept = {slots.of_name(node) for node in walk(value)} - {None} if value is not None else set()
     found: dict[Slot, cst.CSTNode] = {}
-    kept = _container(anatomy, value) if value is not None else None
-    for loop in callee.nodes_of(cst.For) if kept is not None else ():
+    for loop in callee.nodes_of(cst.For):
         slot, element = slots.of(loop.iter), loop.target
         if slot in given and slot is not None and isinstance(element, cst.Name):
-            puts = [n for n in walk(loop.body) if _puts(anatomy, n, kept, element.value)]
-            if puts and (any(map(_shares_place, puts)) or _passes_by(anatomy, callee, loop, puts)):
+            put = {node: _put(anatomy, node, element.value) for node in walk(loop.body)}
+            keys = {node: place[1] for node, place in put.items() if place is not None and place[0] in kept}
+            if keys and (any(map(_is_shared, keys.values())) or _passes_by(anatomy, callee, loop, [*keys])):
                 found[slot] = loop
     return found
 
 
-def _container(anatomy: Anatomy, value: cst.BaseExpression) -> Slot | None:
-    """What is returned: `kept`, `list(kept.values())`."""
-    while isinstance(value, cst.Call) and ex.called_name(value) in {"list", "values", "tuple"}:
-        args = ex.positional(value)
-        inside = args[0] if args else ex.receiver(value)
-        if inside is None:
-            return None
-        value = ex.inner(inside)
-    return anatomy.facts.slots.of_name(value)
-
-
-def _puts(anatomy: Anatomy, node: cst.CSTNode, kept: Slot | None, element: str) -> bool:
-    """`kept.append(call)`, `kept[key] = call`."""
-    slots = anatomy.facts.slots
-    if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Subscript):
-        return slots.of(node.targets[0].target.value) == kept and ex.dotted(node.value) == element
+def _put(anatomy: Anatomy, node: cst.CSTNode, element: str) -> tuple[Slot | None, cst.BaseExpression | None] | None:
+    """Where an element is put, and under which key: `kept.append(call)`, `kept[key] = call`."""
+    slots, target = anatomy.facts.slots, node.targets[0].target if isinstance(node, cst.Assign) else None
+    if isinstance(node, cst.Assign) and isinstance(target, cst.Subscript):
+        return (slots.of(target.value), ex.index(target)) if ex.dotted(node.value) == element else None
     if not isinstance(node, cst.Call) or ex.called_name(node) not in _PUTTING:
-        return False
-    return slots.of(ex.receiver(node)) == kept and any(ex.dotted(arg.value) == element for arg in node.args)
+        return None
+    key = node.args[0].value if ex.called_name(node) == "setdefault" and node.args else None
+    return (slots.of(ex.receiver(node)), key) if any(ex.dotted(arg.value) == element for arg in node.args) else None
 
 
-def _shares_place(put: cst.CSTNode) -> bool:
-    """`kept.setdefault(key, call)`, `kept[key] = call`: calls with one key have one place, but for their ids."""
-    if isinstance(put, cst.Call):
-        key = put.args[0].value if ex.called_name(put) == "setdefault" else None
-    else:
-        key = ex.index(put.targets[0].target) if isinstance(put, cst.Assign) else None
+def _is_shared(key: cst.BaseExpression | None) -> bool:
+    """Whether calls may have one key: all but their ids."""
     pair = ex.member(key) if key is not None else None
     return key is not None and (pair is None or pair[1] not in IDS)
 

@@ -8,7 +8,7 @@ from copy import copy
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -74,6 +74,26 @@ def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends
             points = [p for p in graph.points if p.statement is not None]
             starts = [target for target, _ in graph.entry.successors]
             yield Taken(function, hand, _region(answers, ends, hand, points, starts), None)
+
+
+def gathered(anatomy: Anatomy) -> Iterator[cst.CSTNode]:
+    """Where a function puts what comes of calls into the list that it returns, and who runs it answers each from there.
+
+    To put something there is to answer a call: whoever is left out of it gets no answer.
+    """
+    facts = anatomy.facts
+    for loop in anatomy.module.nodes_of(cst.For):
+        names, slot = set(ex.target_names(loop.target)), facts.slots.of_name(loop.iter)
+        if slot is None or not any(is_answer(node) and mentions(names, node) for node in walk(loop.body)):
+            continue
+        for made in map(ex.inner, facts.assigned(slot)):
+            run = ex.inner(made.expression) if isinstance(made, cst.Await) else made
+            callee = facts.slots.callee(run)
+            given = run.args if isinstance(run, cst.Call) and callee is not None else ()
+            if callee is not None and any(Kind.CALLS in facts.kinds(arg.value) for arg in given):
+                lists = {facts.slots.of(value) for value in callee.returned} - {None}
+                put = (node for node in callee.nodes_of(cst.Call) if ex.called_name(node) == "append")
+                yield from (node for node in put if facts.slots.of(ex.receiver(node)) in lists)
 
 
 def _region(answers: Answers, ends: OpenEnds, hand: InHand, points: list[Point], starts: list[Point]) -> Region:

@@ -44,6 +44,9 @@ def takers(
     A store outside of the program keeps it in any case.
     """
     histories = _kept_as(anatomy, histories)
+    if fault.left:
+        yield from _readers(anatomy, function, histories)
+        return
     again = anatomy.calls.with_callers({function})
     queue = [(site, histories) for site in anatomy.calls.sites[function]]
     seen = {function: histories}
@@ -101,6 +104,15 @@ def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) 
             if own or everybodys or any(_holds(anatomy, slot, roots) for slot in given):
                 told = f"{says}, and the chat goes on"
                 yield Taker(function.node, told, BROKEN, Related(each.span, told, each.path))
+
+
+def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
+    """Who reads in another file what a function yields, may leave it there, and keeps its object, and the history."""
+    says = "who reads the turn here may leave it, and the chat goes on"
+    through = {each.qualname for each in anatomy.calls.with_callers({function}) if each.nodes_of(cst.Yield)}
+    for each in anatomy.handed if any(root_object(slot)[0] == "attr" for slot in slots) else ():
+        if each.left and each.owner in through:
+            yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
 
 
 def _is_of_program(slot: Slot) -> bool:

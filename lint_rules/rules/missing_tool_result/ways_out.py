@@ -90,7 +90,7 @@ class WaysOut:
 
     def _skipped(self, taken: Taken) -> Iterator[Draft]:
         """Ways on which the call in hand is passed over."""
-        if not (self.ends.stores or self.ends.histories or self._pairs_by_id):
+        if not self._is_told_of_calls:
             return  # nothing says that the calls themselves are in what is sent
         for escape in Escapes(taken.region).all():
             how = self._after(taken, escape)
@@ -123,7 +123,9 @@ class WaysOut:
             points = self.anatomy.points(site.caller, [site.node])
             if above.stores and above.is_stored_before(points) and not (ended and above.asks_of(site.node)):
                 behind = (target for point in points for target, kind in point.successors if kind != "exception")
-                how = next(filter(None, (above.go_on(target, points) for target in behind)), None)
+                passing = above.answering_from(site.node)
+                hows = (above.go_on(target, points, passing=passing) for target in behind)
+                how = next(filter(None, hows), None)
                 if how is not None:
                     return how
         return None
@@ -227,6 +229,8 @@ class WaysOut:
             return
         for point in taken.region.unsettled:
             for fault in self._failing.at(taken.hand, point, self.function):
+                if fault.left and (taken.loop is None or point not in taken.region.hopeful):
+                    continue  # who reads on finds the call open, too
                 if taken.asked is None or _is_about_calls(fault, point, taken.asked):
                     landed, there = fault.landing(self.anatomy.module, self.ends.graph, point, self.ends.mends)
                     if landed is not None:
@@ -353,8 +357,12 @@ class WaysOut:
         return isinstance(operator, (cst.In, cst.NotIn)) and any(map(self.answers.at, points))
 
     @cached_property
-    def _pairs_by_id(self) -> bool:
-        """Whether an answer that is made here says which call it is for."""
+    def _is_told_of_calls(self) -> bool:
+        """Whether calls are stored, here or by who runs this, or an answer that is made here says which it is for."""
+        sites = self.anatomy.calls.sites[self.function]
+        callers = (Afterwards(self.anatomy, self.answers, site.caller) for site in sites)
+        if self.ends.stores or self.ends.histories or any(ends.stores for ends in callers):
+            return True
         functions = self.anatomy.calls.reachable(self.function)
         made = [node for function in functions for node in self.answers.made.get(function, ())]
         keys = {key for node in made if isinstance(node, (cst.Call, cst.Dict)) for key in ex.made_of(node)}
@@ -428,6 +436,7 @@ class WaysOut:
 def _left_open(taken: Taken, fault: Fault, taker: Taker) -> Draft:
     what = "an unknown tool raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
     what = "who stops this leaves the turn" if fault.stops else what
+    what = "who reads this may not come back" if fault.left else what
     message = f"{what} while the stored `{_name(taken)}` has no tool result: {taker.how}"
     notes: list[Note | Related] = [taker.elsewhere or Note(taker.node, taker.says)]
     if fault.cause is not fault.node:
