@@ -67,14 +67,15 @@ on: the next round sends it, or it is there for the next turn. The ways:
 4. a test of why the reply has ended passes over one whose tokens ran out within a call;
 5. an error of what the model wrote (unknown tool, failing tool, malformed arguments) is caught outside the loop, or
    leaves the function while a caller, a framework, a store or a kept object goes on with the history;
-6. the task of the turn is cancelled while a tool runs, and the history is kept;
+6. the task of the turn is cancelled while a tool runs, or who reads its pieces in another file leaves it there, and
+   the object that keeps the history lives on;
 7. results wait in a list of their own that is not stored on the way, or not sent where the API keeps the conversation;
 8. a function of the file chooses some of the calls, and only those are gone through;
 9. a loop stores the calls that a run tells of, and none of the results that the run makes.
 
 **Followed** are the control flow of a function, its callers in this file that have stored the calls, the functions that
-get a call (also of other files), and files that import this one, as far as they hand a history or object over. Results
-are known in the forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain, by the id of the call, and by constructors.
+get a call (also of other files), and files that import this one, as far as they hand a history or object over. What a
+helper puts into the list that it returns is an answer where its caller makes one of each. Results are known in the forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain, by the id of the call, and by constructors.
 
 **Silent when**
 
