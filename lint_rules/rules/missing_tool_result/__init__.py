@@ -75,7 +75,8 @@ on: the next round sends it, or it is there for the next turn. The ways:
 
 **Followed** are the control flow of a function, its callers in this file that have stored the calls, the functions that
 get a call (also of other files), and files that import this one, as far as they hand a history or object over. What a
-helper puts into the list that it returns is an answer where its caller makes one of each. Results are known in the forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain, by the id of the call, and by constructors.
+helper puts into the list that it returns is an answer where its caller makes one of each. Results are known in the
+forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain, by the id of the call, and by constructors.
 
 **Silent when**
 
