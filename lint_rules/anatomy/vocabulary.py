@@ -182,6 +182,8 @@ RESPONSES = frozenset({"function_response", "functionResponse"})
 """What a part of a message is called that answers a call by its name. Source: Gemini API, FunctionResponse."""
 RESULT_PARTS = RESPONSES | {"toolResult"}
 """Parts of a message that hold the result of a call. Source: Gemini API, Bedrock (Converse)."""
+PROVIDER_TOOLS = frozenset({"web_search", "web_fetch", "code_execution", "bash_code_execution", "file_search"})
+"""Tools that the provider runs itself: no client answers their calls. Source: Anthropic and OpenAI API references."""
 RESPONSE_MAKERS = frozenset({"from_function_response", "FunctionResponse"})
 
 MESSAGE_PARTS = frozenset(
@@ -283,8 +285,7 @@ DECODERS = frozenset(
 MATCHERS = frozenset({"findall", "finditer", "fullmatch", "match", "search"})
 """Functions of `re` that look for a pattern in a text."""
 SERVER_CALL = "call_tool"
-SERVER_LIBRARIES = ("mcp", "fastmcp")
-"""What runs a tool on a server of the Model Context Protocol, and its clients (Python SDK, FastMCP)."""
+"""What runs a tool on a server of the Model Context Protocol. Source: Python SDK, FastMCP."""
 DECODING_METHODS = frozenset({"model_validate_json", "validate_json", "parse_raw"})
 """Methods of Pydantic's classes and adapters that decode JSON, and check what is in it."""
 VALIDATORS = DECODING_METHODS | {"model_validate", "model_construct", "parse_obj", "from_orm"}

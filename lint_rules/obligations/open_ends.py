@@ -31,7 +31,6 @@ _TAKES_OUT = re.compile(r"rollback|delete|remove|clear|discard|undo|reset|pop|tr
 
 REFUSED = "the next request is refused"
 BROKEN = "the stored history stays broken: the next turn is refused"
-GIVEN_BACK = "the next request with the list that is given back is refused"
 """How a conversation goes on."""
 
 

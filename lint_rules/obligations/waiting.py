@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -18,7 +18,7 @@ from lint_rules.anatomy.vocabulary import CALL_WRAPPERS
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.control_flow import Graph, Point
+from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -47,8 +47,7 @@ class Asked:
 class Taken:
     """A tool call that a region has in hand; `loop` is the loop over the calls, None in a function that gets one.
 
-    At the points `elsewhere` those calls are answered that the loop puts aside, and no others. `asked` is the reply
-    where all its calls are in hand, outside of loops.
+    `asked` is the reply where all its calls are in hand, outside of loops.
     """
 
     function: Scope
@@ -56,11 +55,15 @@ class Taken:
     region: Region
     loop: cst.For | None
     headers: tuple[Point, ...] = ()
-    elsewhere: frozenset[Point] = frozenset()
     asked: Asked | None = None
 
 
 BINDINGS = (cst.Assign, cst.AnnAssign, cst.NamedExpr)
+
+
+def bindings_of(function: Scope) -> list[cst.CSTNode]:
+    """What gives a function's names their values, loops included."""
+    return function.nodes_of(*BINDINGS, cst.For, cst.CompFor)
 
 
 def loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.BaseExpression]]:
@@ -146,22 +149,6 @@ def _open(
     telling = {p for p in points if p.statement is not None and told.outcome(p.statement) is not None}
     untold = region.reached(begins, telling)
     return region, untold
-
-
-def handed_calls(answers: Answers, function: Scope, ends: OpenEnds) -> Asked | None:
-    """What a function does with the calls of a reply that whoever runs it has stored by then; None if it asks anew."""
-    told = ToldByReply(ends.anatomy, function)
-    points = [p for p in ends.graph.points if p.statement is not None]
-    if any(map(told.asks, points)):
-        return None
-    begins = [target for target, _ in ends.graph.entry.successors]
-    region, untold = _open(answers, ends, told, points, begins, begins)
-    return Asked(function, function.node, None, region, told, untold)
-
-
-def through(graph: Graph, loops: Iterable[cst.For]) -> frozenset[Point]:
-    """The points of some loops, their heads included."""
-    return frozenset(point for loop in loops for point in (*graph.at(loop), *graph.within(walk(loop.body))))
 
 
 def runs_in(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:

@@ -259,11 +259,9 @@ class _Handing:
             told.append(_Told(None, "document", frozenset(), anew=_is_begun_anew(anatomy, call)))
         base = ex.receiver(call)
         if base is not None:
-            slot = anatomy.facts.slots.of(base)
-            kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
+            kept, taken, left = behind.keeps(base), behind.taken(base), behind.is_left(base)
             example = function.kind == "module"
-            object_of = _Told(None, "object", frozenset(), kept=kept, taken=behind.taken(base), left=left)
-            told.append(object_of._replace(example=example))
+            told.append(_Told(None, "object", frozenset(), kept=kept, taken=taken, left=left, example=example))
         end = ends_for_nothing(anatomy, call)
         if not told and end is None:
             return

@@ -26,13 +26,6 @@ _LATE = exceptions.CATCH_ALL | {"TimeoutError"}
 """What takes the error that tells of a coroutine which was cancelled for its time."""
 _DEEPEST = 3
 """So many callers are looked at, one behind the other."""
-_READERS = frozenset({"list", "tuple", "sorted", "set", "join", "next", "enumerate", "anext", "run"})
-"""Who reads all that a generator yields, or goes on to read it where it stands."""
-
-
-def may_stop(call: cst.Call) -> bool:
-    """Whether a call cancels something, or gives it a time."""
-    return ex.called_name(call) in _TIMED | {"cancel"}
 
 
 class Behind:
@@ -134,33 +127,13 @@ class Behind:
             if outer is not None:
                 yield caller, outer
 
-    def is_left(self, slot: Slot) -> bool:
-        """Whether who reads what the call yields may leave before its end, and what is in a slot will be there.
+    def is_left(self, value: cst.BaseExpression) -> bool:
+        """Whether who reads what the call yields may leave before its end, and what a value is will be there.
 
-        A framework does, to which it is handed on; and who sends each piece to somebody who may be gone.
+        So does who sends each piece to somebody who may be gone.
         """
-        if self._loop is None:
-            return self._is_handed_on and self._outlives(slot)
-        if self.is_yielded_on:
-            return any(above.is_left(outer) for above, outer in self._readers(slot))
-        waits = any(type(node) is cst.Await for node in walk_scope(self._loop.body))
-        return waits and not _TAKING.isdisjoint(self._taken(slot))
-
-    @property
-    def is_yielded_on(self) -> bool:
-        """Whether the function yields what it reads of what the call yields: who leaves the one leaves the other."""
-        return self._loop is not None and any(type(node) is cst.Yield for node in walk_scope(self._loop.body))
-
-    def _readers(self, slot: Slot) -> Iterator[tuple[Behind, Slot]]:
-        """The calls of the function, which yields what it reads, in this file; with the slot as each names it."""
-        own = self.anatomy.module.self_name(self.function)
-        slots = self.anatomy.facts.slots
-        for site in self.anatomy.calls.sites[self.function] if self._depth < _DEEPEST else ():
-            outer = self.anatomy.transcript.seen_from(site.node, slot)
-            if own is not None and slot == slots.parameter(self.function, own):
-                outer = slots.of(ex.receiver(site.node))
-            if outer is not None:
-                yield Behind(self.anatomy, site.node, site.caller, self._depth + 1), outer
+        waits = self._loop is not None and any(type(node) is cst.Await for node in walk_scope(self._loop.body))
+        return waits and not _TAKING.isdisjoint(self.taken(value))
 
     @cached_property
     def _loop(self) -> cst.For | None:
@@ -171,13 +144,6 @@ class Behind:
             if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                 return None
         return None
-
-    @cached_property
-    def _is_handed_on(self) -> bool:
-        """Whether what the call yields is read by what it is handed to, and that by others: `Streaming(pieces())`."""
-        outer = self.anatomy.module.parent[self.call]
-        taker = self.anatomy.module.parent[outer] if isinstance(outer, cst.Arg) else None
-        return isinstance(taker, cst.Call) and ex.called_name(taker) not in _READERS
 
     def _above(self, slot: Slot) -> Iterator[tuple[Behind, cst.BaseExpression | None]]:
         """The calls of the function in this file, each with what it gives where a parameter is asked for."""

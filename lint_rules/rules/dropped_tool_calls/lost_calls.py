@@ -18,11 +18,11 @@ from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, spe
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.rounds.offers import given_to, may_call_tools
-from lint_rules.anatomy.rounds.outcomes import tells_outcome
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.rules.dropped_tool_calls.carriers import Carriers
+from lint_rules.rules.dropped_tool_calls.outcomes import tells_outcome
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept

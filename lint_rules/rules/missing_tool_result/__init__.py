@@ -1,8 +1,9 @@
 """# missing-tool-result (AGL601)
 
 ## What it does
-Reports a path on which a stored tool call gets no tool message: a `continue` before the result is appended, a tool name
-that no branch knows, an error that is only logged, a `break` or `return` with calls still open.
+Reports a path on which a stored tool call gets no tool message, and the history is sent again: a `continue` before the
+result is appended, a tool name that no branch knows, an error that leaves the loop over calls, a `break` or `return`
+with calls still open.
 
 ## Why is this bad
 The APIs refuse a history in which a tool call has no result right behind it. The next request fails with an error 400;
@@ -57,73 +58,46 @@ def run(client, messages, tools, allowed):
 ```
 
 ## How it decides
-A path question on the control-flow graph. Where a loop over the calls of a reply, or a function that gets one call,
-answers on one path (also by a function of another file that gets the call, or its id, and gives the result back), the
-rule looks for the step after which no answer can follow any more; likewise between the place where a reply with calls
-is stored (also by the function that asks for it) and the next request, or the end of the last round. Where a test has
-told that the stored reply has calls, and nothing is done with them before the next request is made with that history,
-that is reported, whether or not the function answers others. So is a result that is told in words (`{"role": "user",
-"content": f"The tool says {out}"}`) behind a stored message that has the calls themselves, where nothing in the file
-answers any, and the model is not one of Ollama, which refuses nothing. Then it asks whether the conversation goes on
-from there: the model is asked again, the caller gets the answers, or the history outlives the function. Tests that tell
-calls from other parts of a reply are understood. An error counts where the model decides about it: a tool that it named
-and that is not there, or fails, one of a table of lambdas, malformed arguments, one that it leaves out (`args["path"]`,
-where nobody asks for it before), what is no number, file, command or address for a function of the library
-(`int(args["lines"])`), or does not fit a form (`Order.model_validate(args)`); here, or in a function that gets the
-calls, or one of them, also of another file that answers them all. It is followed outwards, also where a handler raises
-it anew under another name: to a handler that goes on with the history, here, in a caller, or in a file that imports
-this one (a history of the program itself is there for whoever takes the error); to a chat framework, which catches it,
-or one in whose object the history lies (`st.session_state`); and to whoever runs a turn of an object that keeps the
-history (there, a tool must fail). Calls and results may be handed to a store, as rows, keys, files, or to an object of
-another file: what it gives is sent again, with its calls, and an error leaves them open there, whoever takes it. So it
-is where somebody stops the turn while a tool runs: a person, with the keys, or another task, if a handler that names
-that goes on, here or in a file that imports this one, if the task that the turn runs in is cancelled there, or its time
-runs out (`wait_for`), or if a framework stops it when its user wants that; or the program ends there, where each
-message is written at once, and what reads it again looks for no open calls; where an error of the project's own is
-raised between the calls and their results, also by a function that knows no call; and a `yield` between them, where who
-reads the turn may leave, and comes back to the history: for whom a framework reads it, or the socket that is sent each
-piece, also through a generator that yields what it reads. A loop that only puts calls aside for another one counts as
-that one; a list of calls that is only filled, counted and shown puts none aside; where results wait in a list, a loop
-that stores them answers no other call; one that is left with a call put aside for a person leaves those behind it open,
-where whoever goes on answers a call alone; a list that is added to a history lives on with it, and so does one of what
-the turn adds, beside the one that is sent, if it is returned, yielded or given to a future, or one that begins as a
-copy of the caller's, and is given back; a question about calls, of a function that only looks at them, or puts a text
-together, settles none, nor does a loop that sorts the blocks of a reply into lists, nor what a library is told of calls
-that are not stored yet (`await page.send_json(event)`); a helper that ends before it has come to all calls leaves the
-others open, unless a test of what it gives decides if the model is asked again, also where it gives back a list of what
-came of them, and who runs it answers each from there; so does one that gives back something else than answers (`return
-Done(text)`), where its callers make none of that either; and calls are followed into a function that chooses some of
-them, up to the callers that have stored all. An object that a parameter gets keeps its history for the caller, and so
-does a list that a helper gives out; what is called behind the answers looks at calls that have them. A loop over what a
-run of the project tells is one more: where the messages that the run begins with get its calls, no results get there,
-and the run makes some and keeps them to itself. Reported are also a request in the loop behind the first result, a loop
-over a part of the stored calls and results that are never sent when the rounds run out; in a conversation that somebody
-else keeps (a chat of an SDK, responses that go on from an id that an object keeps) a request that brings results and
-may fail, where what the user says next goes to the same conversation; and a test of why a reply has ended
-(`stop_reason`, `finish_reason`) that passes over the calls of one whose tokens ran out within a call, where they are
-limited, or somebody asks for that: from each store of the reply on, also one behind the test, in whatever words the end
-is told; and ways on which results wait in a list of their own that is never stored. Silent are calls that are put aside
-or handed to a function that may answer them (one of this file that neither answers nor hands them on is none, nor is
-any that gets no history with them, where answers are made of the calls further on: who runs, shows or checks them first
-leaves them open until then), results that are made as messages and only read, objects that whoever runs them makes for
-each run, answers made up afterwards (also in `finally`), histories that are cut back (not where only a question is),
-rows that are rolled back or deleted, a list of the turn that an error leaves behind, as it is made anew for the next
-one and put into the history only when the turn is over, histories that go through a function which looks for the ids of
-calls among others (whatever it is called; one that cannot be read may mend the list, if its result takes the list's
-place; not one that only leaves out results without a call, or drops what stands at the front, nor one that is run on a
-way out of the turn, for the others), tools that end the conversation (one that ends what was asked for does so where
-each question begins a history of its own, also one that is looked for before), and errors of parsing arguments that end
-the turn, which AGL501 reports. Known are the results of OpenAI (chat completions, responses, assistants), Anthropic,
-Gemini, Bedrock and LangChain, and constructors that say that they hold one.
+**Reported when** a message with calls is in a history, one of its calls gets no result on a way, and the history goes
+on: the next round sends it, or it is there for the next turn. The ways:
+
+1. the call in hand is passed over: in a loop over calls that answers others, or in a function that answers one;
+2. the loop is left behind an answer, with calls still to come;
+3. a test that does not ask for calls (rounds, a budget, a flag) ends the round behind the store of the reply;
+4. a test of why the reply has ended passes over one whose tokens ran out within a call;
+5. an error of what the model wrote (unknown tool, failing tool, malformed arguments) is caught outside the loop, or
+   leaves the function while a caller, a framework, a store or a kept object goes on with the history;
+6. the task of the turn is cancelled while a tool runs, or who reads its pieces in another file leaves it there, and
+   the object that keeps the history lives on;
+7. results wait in a list of their own that is not stored on the way, or not sent where the API keeps the conversation;
+8. a function of the file chooses some of the calls, and only those are gone through;
+9. a loop stores the calls that a run tells of, and none of the results that the run makes.
+
+**Followed** are the control flow of a function, its callers in this file that have stored the calls, the functions that
+get a call (also of other files), and files that import this one, as far as they hand a history or object over. What a
+helper puts into the list that it returns is an answer where its caller makes one of each. Results are known in the
+forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain, by the id of the call, and by constructors.
+
+**Silent when**
+
+- nothing says that the calls are in what is sent: no message with them is stored, and no result names its call;
+- the call is answered further down, in `finally`, by another loop, or put aside or handed on with the history;
+- the message is taken back: the history is cut, rolled back, begun anew, or ends with the function;
+- a function that pairs calls and results goes over the history before it is sent;
+- the message is made from one of the history, for a request;
+- the last round offers no tools, or the tool that was called ends the conversation;
+- the provider runs the tool itself (`web_search`), and its result comes with the reply;
+- whoever runs the function asks what it gives back, and may go on otherwise;
+- only the form of the arguments is wrong, and the turn ends: AGL501 reports that;
+- one call of several is picked: AGL402 reports that.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent, unless an answer follows.
 Results that are lost in another file are not seen.
 
 ## Fix safety
-Unsafe: the `continue` of a loop over calls gets a tool message before it, in the form that the loop uses elsewhere;
-tests of which a call may pass none get an `else` with such a message. Where that form is not known, there is no fix,
-nor where a call may have been answered before it comes to the tests.
+Unsafe: the `continue` of a loop over calls gets a tool message before it, in the form that the loop uses elsewhere.
+Where that form is not known, or the id is not read off the call, there is no fix.
 
 ## References
 - OpenAI API reference: an assistant message with `tool_calls` must be followed by tool messages for each `tool_call_id`
@@ -132,8 +106,8 @@ nor where a call may have been answered before it comes to the tests.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from itertools import islice
 
 import libcst as cst
 
@@ -142,40 +116,20 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import describe
-from lint_rules.finding import Related
-from lint_rules.obligations.open_ends import REFUSED
-from lint_rules.obligations.waiting import Taken
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft
 from lint_rules.rules.missing_tool_result.failing import Failing
-from lint_rules.rules.missing_tool_result.fixes import repair
-from lint_rules.rules.missing_tool_result.open_calls import (
-    Unkept,
-    asked_too_early,
-    chosen,
-    gathered,
-    left_out,
-    unkept_results,
-    unsent,
-)
-from lint_rules.rules.missing_tool_result.sessions import Sessions
-from lint_rules.rules.missing_tool_result.told_in_words import told_in_words
+from lint_rules.rules.missing_tool_result.selections import chosen
+from lint_rules.rules.missing_tool_result.taken import gathered
+from lint_rules.rules.missing_tool_result.told_of import unkept_results
+from lint_rules.rules.missing_tool_result.unsent import unsent
 from lint_rules.rules.missing_tool_result.ways_out import WaysOut
-from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
-
-_ANSWER = "answer each stored call on every path, also with the reason why its tool did not run"
-
-_CUT = "ask for the calls of the reply, not why it has ended, or take the reply back where its tokens ran out"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    yield from map(_unkept, unkept_results(anatomy))
+    yield from unkept_results(anatomy)
     elsewhere = (stored for function in anatomy.module.functions for stored in anatomy.kept_elsewhere.of(function))
     kept: set[cst.CSTNode] = {stored.node for stored in elsewhere if _answers_there(anatomy, stored)}
     made = filter(anatomy.transcript.messages.made_elsewhere, anatomy.module.nodes_of(cst.Call))
-    for function in anatomy.module.functions:
-        yield from _in_words(anatomy, function)
     answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made, *gathered(anatomy)})
     if not answers.made and not _runs_elsewhere(anatomy):
         return
@@ -183,22 +137,13 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for function in anatomy.module.functions:
         if function.kind not in {"function", "module"}:
             continue
-        seen: set[cst.CSTNode] = set()
         ways = WaysOut(anatomy, answers, failing, function)
-        for draft in _of(anatomy, ways, function):
+        drafts = itertools.chain(ways.all(), chosen(anatomy, answers, function), unsent(anatomy, function))
+        seen: set[cst.CSTNode] = set()
+        for draft in drafts:
             if draft.node not in seen and not ways.ends.are_mended:
                 seen.add(draft.node)
                 yield draft
-
-
-def _in_words(anatomy: Anatomy, function: Scope) -> Iterator[Draft]:
-    told: set[cst.CSTNode] = set()
-    for words, calls in told_in_words(anatomy, function):
-        if words.node not in told:
-            told.add(words.node)
-            message = f"the result of a stored tool call is told in words, and the call has no answer: {REFUSED}"
-            note = Note(calls.node, "the message with the calls is stored here")
-            yield Draft(words.node, message, "store a tool message with the id of the call", (note,))
 
 
 def _runs_elsewhere(anatomy: Anatomy) -> bool:
@@ -215,116 +160,3 @@ def _answers_there(anatomy: Anatomy, stored: Stored) -> bool:
     """Whether a call that is answered is named where the answer is stored: else that was made before, and waited."""
     ids = stored.message.answers if stored.message is not None else ()
     return any(anatomy.module.inside(each, stored.node) for each in ids)
-
-
-def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
-    for taken in ways.loops():
-        yield from _passed_over(anatomy, ways, taken)
-        yield from _open(anatomy, ways, taken)
-        yield from _failed(ways, taken)
-    for taken in (*ways.runs(), *ways.handed_on()):
-        yield from _failed(ways, taken)
-    for held, way in ways.kept_back():
-        message = (
-            f"the results in `{held.waiting[2]}` never get into the history on this way, and their calls stay open"
-        )
-        waiting = Note(held.node, "the results wait in a list from here")
-        yield Draft(way.escape.node, f"{message}, and {way.how}", "store the results first", (waiting,))
-    for taken, escape in ways.as_arguments():
-        message = f"`{_name(taken)}` gets no tool result on this way: the run waits for it, or is refused"
-        yield Draft(escape.node, message, _ANSWER)
-    dropped = [*ways.dropped()]
-    for node, way in dropped:
-        message = f"the stored message may carry tool calls, and they get no result on this way: {way.how}"
-        yield Draft(way.escape.node, message, _ANSWER, (Note(node, "the message with the calls is stored here"),))
-    for node, instead in ways.ignored():
-        message = "the stored message has tool calls here, and nothing answers them: the next request is refused"
-        yield Draft(instead, message, _ANSWER, (Note(node, "the message with the calls is stored here"),))
-    for node, test, how in islice(ways.cut_off(), 0 if dropped else 1):
-        message = (
-            f"a reply whose tokens run out within a call passes this test, and its stored calls get no result: {how}"
-        )
-        yield Draft(test, message, _CUT, (Note(node, "the message with the calls is stored here"),))
-    for call, choice, stored in chosen(anatomy, ways.answers, function):
-        message = (
-            f"the calls that `{ex.called_name(call)}` leaves out are stored, and get no tool result:"
-            " the next request is refused"
-        )
-        notes = (Note(choice, "some calls are left out here"), Note(stored, "all of them are stored here"))
-        yield Draft(call, message, _ANSWER, notes)
-    for left in Sessions(anatomy, ways.answers, function).left_open():
-        when, which = (
-            ("the rounds run out", "last calls") if not left.fails else ("this fails", "calls that it answers")
-        )
-        message = f"when {when}, the {which} stay open in the conversation that is kept elsewhere: {left.how}"
-        cure = "begin the conversation anew, or bring the results once more before anything else is said"
-        yield Draft(left.node, message, cure)
-    for loop, made in unsent(anatomy, function):
-        message = "when the rounds run out, the last results are not sent: the next turn goes on from a reply with"
-        cure = "send the results once more behind the loop, without tools, or forget the id of that response"
-        yield Draft(loop.iter, f"{message} open calls, and is refused", cure, (Note(made, "the results"),))
-
-
-def _passed_over(anatomy: Anatomy, ways: WaysOut, taken: Taken) -> Iterator[Draft]:
-    name, notes = _name(taken), _notes(taken)
-    for way in ways.skipped(taken):
-        message = f"`{name}` gets no tool result on this way: {way.how}"
-        yield Draft(way.escape.node, message, _ANSWER, notes, fix=repair(anatomy, taken, way.escape))
-    for way in ways.left(taken):
-        message = f"the calls behind `{name}` get no tool result when the loop is left here: {way.how}"
-        yield Draft(way.escape.node, message, _ANSWER, notes)
-
-
-def _failed(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
-    cure = "answer the open calls here, or catch the error inside the loop over calls"
-    for failure in ways.swallowed(taken):
-        what, may = ("a stopped turn", "be stopped") if failure.stops else ("an error", "fail")
-        message = f"{what} ends here while the stored `{_name(taken)}` has no tool result: {failure.how}"
-        note = Note(failure.failing, f"this may {may} before the call is answered")
-        yield Draft(failure.node, message, cure, (note,))
-    yield from _raised(ways, taken)
-
-
-def _open(anatomy: Anatomy, ways: WaysOut, taken: Taken) -> Iterator[Draft]:
-    """Calls that no path answers in time."""
-    name, notes = _name(taken), _notes(taken)
-    if not ways.one_at_a_time:
-        for request in asked_too_early(anatomy, taken, ways.ends):
-            message = f"the model is asked while the calls behind `{name}` have no tool result: the request is refused"
-            yield Draft(request, message, "answer all calls of the reply, then ask, behind the loop", notes)
-    part = left_out(anatomy, taken, ways.ends)
-    if part is not None:
-        message = f"the calls that `{ex.source(part, 40)}` leaves out are stored, and get no tool result"
-        yield Draft(part, f"{message}: the next request is refused", _ANSWER)
-
-
-def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
-    cure = "answer the call with the error: the model can then choose another tool"
-    for fault, taker in ways.raised(taken):
-        what = "an unknown tool" if fault.tool else "an argument that the model leaves out"
-        what = f"{what} raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
-        what = "who stops this leaves the turn" if fault.stops else what
-        what = "who reads this may not come back" if fault.left else what
-        message = f"{what} while the stored `{_name(taken)}` has no tool result: {taker.how}"
-        notes: list[Note | Related] = [taker.elsewhere or Note(taker.node, taker.says)]
-        if fault.cause is not fault.node:
-            notes.append(Note(fault.cause, "this may fail"))
-        if fault.again is not None:
-            notes.append(Note(fault.again, "the error is raised again here"))
-        yield Draft(fault.node, message, cure, tuple(notes))
-
-
-def _unkept(found: Unkept) -> Draft:
-    """Calls that are stored as they are told of, and whose results are told of in vain."""
-    run, target = ex.called_name(found.run), describe(found.target)
-    message = f"the calls that `{run}` tells of get into `{target}`, and none of their results: {REFUSED}"
-    notes = (Note(found.run, f"begins with `{target}`, and makes the results"),)
-    return Draft(found.stored.node, message, "store each result behind the message with its call", notes)
-
-
-def _notes(taken: Taken) -> tuple[Note, ...]:
-    return (Note(taken.loop.iter, "the calls of the stored message"),) if taken.loop is not None else ()
-
-
-def _name(taken: Taken) -> str:
-    return str(taken.hand.slot[-1])

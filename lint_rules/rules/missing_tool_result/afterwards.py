@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
 import libcst as cst
 
 from lint_rules.anatomy.calls.told import ToldByReply
-from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
-from lint_rules.obligations.open_ends import BROKEN, GIVEN_BACK, REFUSED, OpenEnds, chosen_from
+from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds, chosen_from
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
-from lint_rules.syntax.module import parameters
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.truth import truth
+from lint_rules.syntax.walk import walk
 
 
 class Afterwards(OpenEnds):
@@ -37,31 +36,28 @@ class Afterwards(OpenEnds):
         stored: bool = True,
         flags: Mapping[str, bool] = MappingProxyType({}),
         surely: bool = False,
-        passing: Container[Point] = (),
-        into: Slot | None = None,
-        leaving: cst.CSTNode | None = None,
         gone: bool = False,
+        into: Slot | None = None,
         told: ToldByReply | None = None,
+        passing: Container[Point] = (),
     ) -> str | None:
         """How the conversation goes on from `start`, outside `region`: a few words; None where it does not.
 
         `handed`: a list of answers is given to the caller, who stores it. Without `stored`, the message with the calls
         is yet to be stored on the way. `flags` are names and tests whose value is known from the way here. `surely`: a
-        list that callers of other files pass does not count as one that lives on. What the points `passing` answer are
-        other calls. `into` is the list that the message with the calls is in, if that is known, and `leaving` what left
-        the function, where `start` is its end. `gone`: that list ends with the function. `told` says what other tests
-        give for the message.
+        list that callers of other files pass does not count as one that lives on. `gone`: the list ends with the
+        function. The calls are `into` this list, where that is known. `told` says what other tests give for them. The
+        points `passing` answer other calls.
         """
         inside = set(region)
         seen = {(start, stored)}
         queue = deque(seen)
-        ends, saved, back = False, self._is_put_back_before(leaving), stored and self._gives_back(leaving)
+        ends = saved = False
         while queue:
             here, after = queue.popleft()
             if here is self.graph.exit:
                 ends = ends or after
                 continue
-            back = back or (after and self._gives_back(here.statement))
             if here not in passing and self.mends(here):
                 continue
             saved = saved or (after and self.saves([here]))
@@ -82,36 +78,11 @@ class Afterwards(OpenEnds):
                 queue.append((target, after))
         if saved:
             return BROKEN
-        if ends and back:
-            return GIVEN_BACK
         if not ends or gone:
             return None
         if handed:
             return "the history is sent without it"
-        return BROKEN if into is not None and self.is_handed_out(into) else self._lives_on(surely)
-
-    def _is_put_back_before(self, leaving: cst.CSTNode | None) -> bool:
-        """Whether a list takes the place of one that lives on, on each way from where calls are stored to a jump."""
-        goals = self.anatomy.points(self.function, [leaving]) if leaving is not None and self.put_back else []
-        return bool(goals) and not self.graph.reaches(self.stores, goals, self.put_back, exceptions=False)
-
-    def _gives_back(self, node: cst.CSTNode | None) -> bool:
-        """`return answer, talk`, where `talk` begins with the history that the caller gave: that goes on with it."""
-        value = node.value if isinstance(node, cst.Return) else None
-        return value is not None and any(self._holds(value, slot, sent=True) for slot in self._lent)
-
-    @cached_property
-    def _lent(self) -> list[Slot]:
-        """The histories of the function that begin as copies of a history that a caller gave."""
-        facts = self.anatomy.facts
-        given = {facts.slots.parameter(self.function, param.name.value) for param in parameters(self.function)}
-        found = []
-        for slot in self.histories - given:
-            begun = facts.assigned(slot) if slot[:2] == ("var", self.function) else []
-            copied = {facts.slots.of(part) for value in begun for part in _copied(value)}
-            if any(Kind.HISTORY in facts.of(each) for each in given & copied if each is not None):
-                found.append(slot)
-        return found
+        return BROKEN if into is not None and self._is_handed_out(into) else self._lives_on(surely)
 
     def is_stored_before(self, points: Iterable[Point]) -> bool:
         """Whether the message with the calls is in the history at one of `points`, or was when this function began.
@@ -158,49 +129,43 @@ class Afterwards(OpenEnds):
         moved = {*self.anatomy.points(self.function, moves), *self.put_back}
         return start not in moved and not self.graph.reaches([start], moved, set(anew), exceptions=False)
 
-    def is_handed_out(self, slot: Slot) -> bool:
+    def answering_from(self, run: cst.Call) -> set[Point]:
+        """Where the function goes through what a call gives: it answers those calls, and no others."""
+        slots = self.anatomy.facts.slots
+        given = {slots.of(target) for target in ex.assigned(self.anatomy.module.statement(run))} - {None}
+        loops = [loop for loop in self.function.nodes_of(cst.For) if slots.of(loop.iter) in given]
+        return {p for loop in loops for p in (*self.graph.at(loop), *self.graph.within(walk(loop.body)))}
+
+    def asks_of(self, run: cst.Call) -> bool:
+        """Whether a test reads what a call gives."""
+        statement = self.anatomy.module.statement(run)
+        names = {name for target in ex.assigned(statement) for name in ex.target_names(target)}
+        tests = [node.test for node in self.function.nodes_of(cst.If, cst.While)]
+        return any(self.anatomy.module.inside(run, test) or mentions(names, test) for test in tests)
+
+    def _is_handed_out(self, slot: Slot) -> bool:
         """Whether what a turn adds is given to whoever runs, reads or awaits this: a list beside the one that is sent.
 
-        So is the part of the sent list behind a mark. Who collects calls and results wants them for the next turn.
+        So is the end of that list. Who collects calls and results wants them for the next turn.
         """
-        if slot[:2] != ("var", self.function):
-            return False
-        given = [node.value for node in self.function.nodes_of(cst.Return, cst.Yield)]
-        futures = [call for call in self.function.nodes_of(cst.Call) if ex.called_name(call) == "set_result"]
-        given += [arg.value for call in futures for arg in call.args]
-        return any(isinstance(value, cst.BaseExpression) and self._holds(value, slot) for value in given)
+        slots = self.anatomy.facts.slots
+        calls = self.function.nodes_of(cst.Call)
+        given = [node.value for node in self.function.nodes_of(cst.Return, cst.Yield) if node.value is not None]
+        given += [arg.value for call in calls if ex.called_name(call) == "set_result" for arg in call.args]
+        sent = {slots.of(arg.value) for call in calls if self.anatomy.calls.asks(call) for arg in call.args}
+        if slot not in sent and sent & self.histories:
+            return any(self.is_whole_in(value, {slot}) for value in given)
+        ends = (node for value in given for node in walk(value) if isinstance(node, cst.Subscript))
+        return any(slots.of(n.value) == slot and (part := ex.slice_of(n)) is not None and part.lower for n in ends)
 
-    @cached_property
-    def _sent(self) -> set[Slot]:
-        """The lists that are asked with."""
-        asking = [call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks(call)]
-        slots = (self.anatomy.facts.slots.of(arg.value) for call in asking for arg in call.args)
-        return {slot for slot in slots if slot is not None}
-
-    def _holds(self, value: cst.BaseExpression, slot: Slot, *, sent: bool = False) -> bool:
-        """Whether a value is a list, the end of one that is sent, a copy, or an object that is made with it.
-
-        The list that is `sent` itself counts where that is said.
-        """
-        part = ex.slice_of(value)
-        if part is not None and part.lower is not None and isinstance(value, cst.Subscript):
-            return self.anatomy.facts.slots.of(value.value) == slot
-        if self.anatomy.facts.slots.of(value) == slot:
-            return sent or (slot not in self._sent and bool(self._sent & self.histories))
-        parts: list[cst.BaseExpression] = []
-        if isinstance(value, cst.Call) and (ex.made_of(value) or ex.called_name(value)[:1].isupper()):
-            parts = [arg.value for arg in value.args]
-        elif isinstance(value, (cst.Tuple, cst.List)):
-            parts = [element.value for element in value.elements]
-        elif isinstance(value, cst.Dict):
-            parts = [*ex.dict_items(value).values()]
-        elif isinstance(value, (cst.BooleanOperation, cst.IfExp)):
-            parts = [*ex.alternatives(value)]
-        return any(self._holds(part, slot, sent=sent) for part in (*parts, *sources(value)) if part is not value)
-
-
-def _copied(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The lists that a value is a copy of, or is put together from; itself, if it is none."""
-    for part in ex.alternatives(value):
-        parts = sources(part)
-        yield from (copied for each in parts for copied in _copied(each)) if parts else (part,)
+    def is_whole_in(self, value: cst.CSTNode, lists: Container[object]) -> bool:
+        """Whether a value holds one of some lists: not one of its messages, its length, or whether it has any."""
+        for name in walk(value):
+            if isinstance(name, cst.BaseExpression) and self.anatomy.facts.slots.of(name) in lists:
+                outer = self.anatomy.module.parent[name]
+                of_call = self.anatomy.module.parent[outer] if isinstance(outer, cst.Arg) else None
+                is_part = isinstance(outer, cst.Subscript) and outer.value is name and ex.slice_of(outer) is None
+                is_asked = isinstance(outer, cst.IfExp) and outer.test is name
+                if not (is_part or is_asked or (isinstance(of_call, cst.Call) and ex.dotted(of_call.func) == "len")):
+                    return True
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import libcst as cst
 
@@ -14,6 +15,8 @@ from lint_rules.syntax.graph import Kind as EdgeKind
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.record import record
+
+_Outer = TypeVar("_Outer", cst.If, cst.ExceptHandler)
 
 
 @record
@@ -39,7 +42,7 @@ class Escapes:
 
     def all(self) -> Iterator[Escape]:
         """The steps after which the waiting call gets no answer in the region, in source order; one a place."""
-        if not self._answers():
+        if self._region.reached(self._region.starts, set()).isdisjoint(self._region.made):
             return
         seen: set[cst.CSTNode] = set()
         order = self._region.module.order
@@ -54,52 +57,30 @@ class Escapes:
                     seen.add(escape.node)
                     yield escape
 
-    def _answers(self) -> bool:
-        """Whether some path of the region makes an answer."""
-        seen = set(self._region.starts)
-        queue = deque(seen)
-        while queue:
-            here = queue.popleft()
-            if here in self._region.made:
-                return True
-            for target, _ in self._region.edges(here):
-                if target in self._region.inside and target not in seen:
-                    seen.add(target)
-                    queue.append(target)
-        return False
-
-    def leavings(self, takes_back: Callable[[Point], bool], aside: Callable[[], bool]) -> Iterator[Escape]:
+    def leavings(self, takes_back: Callable[[Point], bool]) -> Iterator[Escape]:
         """`break` and `return` behind an answer: the calls that a loop has not come to yet get none.
 
-        If `aside` says so also where the call was put aside, or handed to somebody. Behind a point that takes the
-        message with the calls back, or answers them all, there are none left.
+        Behind a point that takes the message with the calls back, or answers them all, there are none left.
         """
         gone = {p for p in self._region.points if takes_back(p)}
         open_ = self._region.reached(self._region.starts, gone)
-        begun = (
-            self._region.settling
-            if self._region.settling != self._region.answering and aside()
-            else self._region.answering
-        )
-        answered = [
-            t for p in begun & open_ for t, kind in p.successors if kind != "exception" and t in self._region.inside
-        ]
+        behind = (p.successors for p in self._region.answering & open_)
+        answered = [t for ways in behind for t, kind in ways if kind != "exception" and t in self._region.inside]
         order = self._region.module.order
         for point in sorted(self._region.reached(answered, gone), key=lambda p: order[p.statement]):  # type: ignore[index]
             node = point.statement
             if isinstance(node, (cst.Break, cst.Return)):
                 for target, _ in point.successors:
                     if target not in self._region.inside:
-                        beside = flags_beside(self._region.module, node)
-                        yield Escape(node, target, node, self._test_around(node), None, beside)
+                        around, beside = self._around(node, cst.If), flags_beside(self._region.module, node)
+                        yield Escape(node, target, node, around.test if around is not None else None, None, beside)
 
-    def _test_around(self, node: cst.CSTNode) -> cst.BaseExpression | None:
-        """The test of the innermost `if` of the region around a node."""
-        for outer in self._region.module.ancestors(node):
-            if isinstance(outer, cst.If) and outer in self._region.statements:
-                return outer.test
-            if isinstance(outer, (cst.FunctionDef, cst.For, cst.While)):
-                return None
+    def _around(self, node: cst.CSTNode | None, kind: type[_Outer]) -> _Outer | None:
+        """The innermost statement of a kind that a node is, or stands in, of those of the region."""
+        while node is not None and not isinstance(node, (cst.FunctionDef, cst.Module)):
+            if isinstance(node, kind):
+                return node if node in self._region.statements else None
+            node = self._region.module.parent.get(node)
         return None
 
     def _escape(self, point: Point, target: Point, kind: EdgeKind) -> Escape | None:
@@ -107,31 +88,22 @@ class Escapes:
         if end is None or end is self._region.graph.raises:
             return None
         jump = self._jump(target)
-        handler = self._handler_around(target.statement if target in self._region.inside else point.statement)
+        handler = self._around(
+            target.statement if target in self._region.inside else point.statement, cst.ExceptHandler
+        )
         test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else rounds_of(point.statement)
         node = jump or handler or test
         if isinstance(target.statement, cst.BaseSmallStatement) and target in self._region.inside and jump is None:
             node = handler or target.statement  # `else: print("unknown tool")`
-            if test is not None and self._is_body_of(target.statement, point.statement):
+            if isinstance(point.statement, cst.If) and self._region.module.inside(
+                target.statement, point.statement.body
+            ):
                 node = test
         node = node or point.statement
         flags = self._flags(point, target)
         if test is not None and isinstance(point.statement, cst.If):
             flags[ex.source(test, 200)] = kind == "true"
         return Escape(node, end, jump, test, handler, flags) if node is not None else None
-
-    def _is_body_of(self, node: cst.CSTNode, test: cst.CSTNode | None) -> bool:
-        return isinstance(test, cst.If) and self._region.module.inside(node, test.body)
-
-    def _handler_around(self, node: cst.CSTNode | None) -> cst.ExceptHandler | None:
-        """The handler that a node stands in, of those of the region."""
-        while node is not None:
-            if isinstance(node, cst.ExceptHandler):
-                return node if node in self._region.statements else None
-            if isinstance(node, (cst.FunctionDef, cst.Module)):
-                return None
-            node = self._region.module.parent.get(node)
-        return None
 
     def _end(self, start: Point) -> Point | None:
         """Where a way leads that is decided: the first point outside the region, by way of one more round."""
@@ -187,20 +159,12 @@ def flags_beside(module: SourceModule, node: cst.CSTNode | None) -> dict[str, bo
 
 
 def _flag(node: cst.CSTNode | None) -> dict[str, bool]:
-    """The names and attributes that a statement sets to what is surely true or false."""
+    """The names and attributes that a statement sets to what is surely true or false: `[]` may be filled."""
     value = ex.inner(node.value) if isinstance(node, cst.Assign) else None
-    known = is_something(value) if value is not None else None
-    if not isinstance(node, cst.Assign) or known is None:
+    if not isinstance(node, cst.Assign) or value is None:
         return {}
+    known = ex.dotted(value) == "True" if ex.dotted(value) in ex.CONSTANTS else None
+    if isinstance(value, (cst.Dict, cst.List, cst.Tuple, cst.Set)) and value.elements:
+        known = True
     places = (each.target for each in node.targets if isinstance(each.target, (cst.Name, cst.Attribute)))
-    return {ex.source(place, 200): known for place in places}
-
-
-def is_something(value: cst.BaseExpression) -> bool | None:
-    """What a test of a value gives that is written out: `True`, `None`, `{"id": call.id}`; `[]` may be filled."""
-    if (said := ex.dotted(value)) in ex.CONSTANTS:
-        return said == "True"
-    if isinstance(value, (cst.Dict, cst.List, cst.Tuple, cst.Set)):
-        plain = (cst.DictElement, cst.Element)
-        return True if value.elements and isinstance(value.elements[0], plain) else None
-    return None
+    return {ex.source(place, 200): known for place in places} if known is not None else {}

@@ -1,7 +1,7 @@
 """What may fail for what the model wrote while a call waits for its answer: an unknown tool, malformed arguments.
 
-It fails where the call waits, or in a function of this file that gets the call or a part of it. Where the error lands
-is read off the graph and its class; `takers` follows it into the callers.
+It fails where the call waits, or in a function that gets the call or a part of it. Where the error lands is read off
+the graph and its class; `takers` follows it into the callers.
 """
 
 from __future__ import annotations
@@ -21,21 +21,19 @@ from lint_rules.anatomy.program.handlers import gathered, kept_by_gather
 from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import EXECUTOR_MAPS, SERVER_CALL, SERVER_LIBRARIES
+from lint_rules.anatomy.vocabulary import EXECUTOR_MAPS, SERVER_CALL
+from lint_rules.obligations.waiting import bindings_of
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
-from lint_rules.syntax.library import raised
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _MALFORMED = frozenset({"JSONDecodeError", "ValueError"})
 _UNKNOWN_TOOL = frozenset({"KeyError", "LookupError"})
-_STOPS = frozenset({"KeyboardInterrupt", "CancelledError"})
+_CANCELLED = frozenset({"CancelledError"})
 _LEFT = frozenset({"GeneratorExit"})
-_NONE_LEFT = frozenset({"StopIteration"})
-_TOO_LATE = frozenset({"TimeoutError", "OSError"})
 _ANY = _MALFORMED | _UNKNOWN_TOOL | {"TypeError", "RuntimeError"}
 """What a tool raises is not known: a handler of one of these may take it."""
 _TABLES = frozenset({"get", "getattr"})
@@ -54,9 +52,8 @@ class Fault:
     """At `node` an error may come up: `cause` raises it, there or in a function that runs there.
 
     `names` are the classes by which a handler takes it; `parsing`: it is about the form of the arguments; `tool`: the
-    tool that the model named is not there, or fails itself; `stops`: a person, or another task, stops the turn there.
-    It is `left` where it is a `yield`: who reads the turn may not come back. `anyway`: it hangs on no call. A handler
-    has raised it `again`.
+    tool that the model named is not there, or fails itself; `stops`: another task stops the turn there. `anyway`: it
+    hangs on no call. A handler has raised it `again`.
     """
 
     node: cst.CSTNode
@@ -65,68 +62,59 @@ class Fault:
     parsing: bool = False
     tool: bool = False
     stops: bool = False
-    left: bool = False
     anyway: bool = False
     again: cst.CSTNode | None = None
 
     @property
-    def kind(self) -> tuple[frozenset[str], bool, bool, bool]:
+    def kind(self) -> tuple[frozenset[str], bool, bool]:
         """What decides who takes it, wherever in a function it comes up."""
-        return self.names, self.tool, self.stops, self.left
+        return self.names, self.tool, self.stops
 
-    def lands(self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never) -> Point | None:
-        """Where the error lands that comes up at `point`: the handler that takes it, or where it leaves the function.
+    @property
+    def left(self) -> bool:
+        """Whether it is a `yield`: who reads the turn may not come back."""
+        return self.names == _LEFT
+
+    @property
+    def taking(self) -> frozenset[str]:
+        """The classes of the handlers that take it: `except Exception` does not take what stops a task."""
+        return self.names | ({"BaseException"} if self.stops else exceptions.CATCH_ALL)
+
+    def landing(
+        self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never
+    ) -> tuple[Point | None, Fault]:
+        """Where the error lands that comes up at `point`, and as what: the handler that takes it, or the way out.
 
         None where it ends elsewhere, or where a `finally` on its way is `settled`. A handler that raises it again, or
         one of another class for it, takes nothing.
         """
-        return self.landing(module, graph, point, settled)[0]
-
-    def landing(self, module: SourceModule, graph: Graph, point: Point, settled: Settled) -> tuple[Point | None, Fault]:
-        """The same, with the error as it is there."""
         if self.stops and point.statement is not None:
-            return self._lands_stopped(module, graph, point.statement, settled), self
+            return self._landing_stopped(module, graph, point.statement, settled), self
         queue = deque((target, self) for target, kind in point.successors if kind in {"exception", "raise"})
         seen = {target for target, _ in queue}
         while queue:
             target, fault = queue.popleft()
+            following = [t for t, _ in target.successors]
             if target is graph.raises:
                 return target, fault
-            if _takes(target.statement, fault.names):
+            if isinstance(target.statement, cst.ExceptHandler):
+                if exceptions.caught(target.statement).isdisjoint(fault.taking):
+                    continue
                 again = [] if any(map(settled, _inside(graph, target))) else _raised_again(graph, target)
                 if not again:
                     return target, fault
-                for point in again:
-                    following = [t for t, kind in point.successors if kind in {"exception", "raise"}]
-                    anew = replace(fault, names=_raised_as(point, fault.names), again=point.statement)
-                    queue.extend((t, anew) for t in following if t not in seen)
-                    seen.update(following)
-                continue
-            if isinstance(target.statement, cst.ExceptHandler):
-                continue
-            if settled(target) or not _is_in_finally(module, target):
+                fault = replace(fault, names=_raised_as(again[0], fault.names), again=again[0].statement)
+                following = [t for p in again for t, kind in p.successors if kind in {"exception", "raise"}]
+            elif settled(target) or not _is_in_finally(module, target):
                 return None, self
-            following = [t for t, _ in target.successors if t not in seen]
+            queue.extend((t, fault) for t in following if t not in seen)
             seen.update(following)
-            queue.extend((t, fault) for t in following)
         return None, self
 
-    def ends_at(self, taken: frozenset[str], function: Scope) -> bool:
-        """Whether who takes errors of some classes takes this one, where it leaves a function."""
-        if self.stops:
-            return not taken.isdisjoint({self._stop(function), "BaseException", *(() if self.left else _STOPS)})
-        return not taken.isdisjoint(self.names | exceptions.CATCH_ALL)
-
-    def _stop(self, function: Scope) -> str:
-        """A task hears of it in its own words."""
-        name = "CancelledError" if function.is_async else "KeyboardInterrupt"
-        return "GeneratorExit" if self.left else name
-
-    def _lands_stopped(self, module: SourceModule, graph: Graph, node: cst.CSTNode, settled: Settled) -> Point | None:
-        """Where a turn that is stopped goes on: `except Exception` takes none."""
-        name = self._stop(module.scope_of[node].function)
+    def _landing_stopped(self, module: SourceModule, graph: Graph, node: cst.CSTNode, settled: Settled) -> Point | None:
+        """Where a turn that is stopped goes on: not at `except Exception`, where the ways of the graph end."""
         for guard in exceptions.guards(module, node):
-            handler = next((h for h in guard.handlers if exceptions.caught(h) & {name, "BaseException"}), None)
+            handler = next((h for h in guard.handlers if exceptions.caught(h) & self.taking), None)
             for landed in graph.at(handler) if handler is not None else ():
                 if any(map(settled, _inside(graph, landed))) or not _raised_again(graph, landed):
                     return landed
@@ -135,18 +123,16 @@ class Fault:
         return graph.raises
 
 
-def _takes(handler: cst.CSTNode | None, names: frozenset[str]) -> bool:
-    if not isinstance(handler, cst.ExceptHandler):
-        return False
-    return bool(exceptions.caught(handler) & (names | exceptions.CATCH_ALL))
-
-
 def _raised_as(point: Point, names: frozenset[str]) -> frozenset[str]:
     """The class by which an error is taken that is raised at a point, for one of some classes."""
-    raised = point.statement.exc if isinstance(point.statement, cst.Raise) else None
-    raised = raised.func if isinstance(raised, cst.Call) else raised
-    name = ex.last_name(raised) if raised is not None else ""
+    name = _raised_name(point.statement)
     return frozenset({name}) if name[:1].isupper() else names  # `raise exc`
+
+
+def _raised_name(node: cst.CSTNode | None) -> str:
+    raised = node.exc if isinstance(node, cst.Raise) else None
+    raised = raised.func if isinstance(raised, cst.Call) else raised
+    return ex.last_name(raised) if raised is not None else ""
 
 
 def _inside(graph: Graph, handler: Point) -> Iterator[Point]:
@@ -159,19 +145,14 @@ def _raised_again(graph: Graph, handler: Point) -> list[Point]:
     """The `raise` in which a handler ends, whatever happens; nothing where it may end otherwise."""
     node = handler.statement
     last = last_statement(node.body) if isinstance(node, cst.ExceptHandler) else None
-    if not isinstance(last, cst.Raise):
-        return []
     leaving = (cst.Return, cst.Continue, cst.Break)
-    return [] if any(isinstance(p.statement, leaving) for p in _inside(graph, handler)) else [*graph.at(last)]
+    if not isinstance(last, cst.Raise) or any(isinstance(p.statement, leaving) for p in _inside(graph, handler)):
+        return []
+    return [*graph.at(last)]
 
 
 def _is_in_finally(module: SourceModule, point: Point) -> bool:
     return point.statement is not None and any(isinstance(o, cst.Finally) for o in module.ancestors(point.statement))
-
-
-def bindings_of(function: Scope) -> list[cst.CSTNode]:
-    """What gives a function's names their values, loops included."""
-    return function.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.For, cst.CompFor)
 
 
 class Failing:
@@ -181,8 +162,6 @@ class Failing:
         self._anatomy = anatomy
         self._facts = anatomy.facts
         self._raised: dict[tuple[Scope, Slot, bool], Fault | None] = {}
-        self._asked: dict[Scope, set[tuple[Slot | None, str]]] = {}
-        self._own: dict[Scope, list[Fault]] = {}
         self._elsewhere: dict[Anatomy, Failing] = {}
 
     def at(self, hand: InHand, point: Point, function: Scope) -> Iterator[Fault]:
@@ -190,101 +169,53 @@ class Failing:
         if isinstance(point.statement, cst.Raise):
             yield self._raise(hand, point.statement)
             return
-        for part in point.expressions():
-            for node in walk(part):
-                if type(node) is cst.Call and self._may_be_stopped(hand, node, function):
-                    yield Fault(node, node, _STOPS, stops=True)
-                if type(node) is cst.Yield and not isinstance(node.value, cst.From):
-                    yield Fault(node, node, _LEFT, stops=True, left=True, anyway=True)
-                if type(node) is cst.Call:
-                    yield from (replace(fault, node=node) for fault in self._own_errors(node, function))
-                if type(node) is cst.Subscript:
-                    if self._is_looked_up(hand, node) and not self._is_tested(function, node):
-                        yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
-                    elif self._is_demanded(hand, node, function):
-                        yield Fault(node, node, _UNKNOWN_TOOL)
-                elif type(node) is cst.Call and not kept_by_gather(self._anatomy.module, node):
+        for node in (node for part in point.expressions() for node in walk(part)):
+            if isinstance(node, cst.Subscript) and self._is_looked_up(hand, node):
+                if not self._is_tested(function, node):
+                    yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
+            elif isinstance(node, cst.Yield):
+                yield Fault(node, node, _LEFT, stops=True, anyway=True)
+            elif isinstance(node, cst.Call):
+                if self._may_be_stopped(hand, node):
+                    yield Fault(node, node, _CANCELLED, stops=True)
+                if not kept_by_gather(self._anatomy.module, node):
                     yield from self._of_call(hand, node, function)
 
-    def _may_be_stopped(self, hand: InHand, call: cst.Call, function: Scope) -> bool:
-        """Whether a call works for the one in hand, and gives something: it takes its time."""
-        if not any(hand.mentions(arg.value) for arg in call.args):
-            return False
-        looks = ex.called_name(call) in READERS or self._facts.decoder(call) is not None
-        looks = looks or ex.called_name(call)[:1].isupper()
+    def _may_be_stopped(self, hand: InHand, call: cst.Call) -> bool:
+        """Whether a call is awaited, works for the one in hand, and gives something: it takes its time."""
+        looks = ex.called_name(call) in READERS or ex.called_name(call)[:1].isupper()
         awaited = isinstance(self._anatomy.module.parent[call], cst.Await)
-        return awaited == function.is_async and not looks and not self._anatomy.module.is_statement(call)
-
-    def _own_errors(self, call: cst.Call, function: Scope) -> list[Fault]:
-        """The errors of the project's own classes that what a call runs raises: no slips, they are meant."""
-        callee = self._facts.slots.callee(call)
-        if callee is None or callee.kind != "function" or (callee.is_async and not self._is_awaited(call, function)):
-            return []
-        if callee not in self._own:
-            self._own[callee] = []  # a function that runs itself
-            graph = self._anatomy.flow(callee)
-            self._own[callee] = [
-                there
-                for point in graph.points
-                for fault in self._own_errors_at(point, callee)
-                for landed, there in (fault.landing(self._anatomy.module, graph, point, self._answers.at),)
-                if landed is graph.raises
-            ]
-        return self._own[callee]
-
-    def _own_errors_at(self, point: Point, function: Scope) -> Iterator[Fault]:
-        if isinstance(point.statement, cst.Raise):
-            names = self._classes_of(point.statement)
-            if names:
-                yield Fault(point.statement, point.statement, names, anyway=True)
-            return
-        for part in point.expressions():
-            for node in walk(part):
-                yield from self._own_errors(node, function) if type(node) is cst.Call else ()
-
-    def _classes_of(self, statement: cst.Raise) -> frozenset[str]:
-        """The class of the project that is raised, and those that it comes from."""
-        raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
-        name = ex.dotted(raised) if raised is not None else None
-        cls = self._anatomy.module.class_named(name) if name is not None else None
-        found = (self._anatomy, cls) if cls is not None else self._anatomy.imported_class(name) if name else None
-        return frozenset(c.name for c in found[0].module.lineage(found[1])) if found else frozenset()
+        given = awaited and not looks and any(hand.mentions(arg.value) for arg in call.args)
+        return given and not self._anatomy.module.is_statement(call)
 
     def _of_call(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         if self._facts.decoder(call) is not None:
             if hand.mentions(call):
                 yield Fault(call, call, _MALFORMED, parsing=True)
-        elif self._runs_tool(hand, call):
+        elif self._asks_server(hand, call) or self._runs_tool(hand, call):
             yield Fault(call, call, _ANY, tool=True)
-        elif names := self._unfit(hand, call):
-            yield Fault(call, call, names, tool=True)
         elif any(arg.star == "**" and hand.mentions(arg.value) for arg in call.args):
             yield Fault(call, call, _ANY)
-        elif self._asks_server(hand, call):
-            yield Fault(call, call, _ANY, tool=True)
-        elif ex.called_name(call) == "wait_for" and call.args and hand.mentions(call.args[0].value):
-            yield Fault(call, call, _TOO_LATE, tool=True)
-        elif self._is_picked(hand, call) and len(call.args) == 1:
-            yield Fault(call, call, _NONE_LEFT, tool=True)
         else:
             yield from self._of_callee(hand, call, function)
 
     def _of_callee(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         """What leaves a function that gets the call, or a part of it; of another file, it is told where that is run."""
-        callee, there = self._facts.slots.callee(call) or self._mapped(call), self
+        mapped = self._mapped(call)
+        callee, there = self._facts.slots.callee(call) or mapped, self
         handed = any(hand.is_given(arg.value) for arg in call.args)
         found = run_elsewhere(self._anatomy, call) if callee is None and handed else None
         if found is not None:
             callee, there = found[1], self._elsewhere.setdefault(found[0], Failing(found[0]))
-        read = callee is not None and bool(callee.nodes_of(cst.Yield))
-        if callee is None or (callee.is_async and not read and not self._is_awaited(call, function)):
+        if callee is None or (callee.is_async and not self._is_awaited(call, function)):
             return
-        for slot, value in there._bound(call, callee):
+        bound = there._facts.slots.bindings(call, callee) if callee is not mapped else self._each(call, callee)
+        for slot, value in bound:
             told = self._facts.is_kind(value, Kind.ARGUMENTS)
             inside = there._raised_by(callee, slot, told) if hand.is_given(value) else None
-            if inside is not None and not (inside.left and not function.nodes_of(cst.Yield)):
+            if inside is not None:
                 cause = inside.cause if there is self else call
-                yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops, inside.left)
+                yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops)
                 return
 
     def _mapped(self, call: cst.Call) -> Scope | None:
@@ -292,40 +223,26 @@ class Failing:
         named = call.args[0].value if call.args and ex.called_name(call) in EXECUTOR_MAPS else None
         return self._facts.slots.function(named) if named is not None else None
 
-    def _bound(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
-        """What a function gets; one that is run for each of several gets its call of these."""
-        slots = self._facts.slots
-        if self._mapped(call) is not callee:
-            yield from slots.bindings(call, callee)
-            return
-        for slot in (slots.parameter(callee, param.name.value) for param in parameters(callee)):
-            yield from ((slot, arg.value) for arg in call.args[1:] if Kind.CALL in self._facts.of(slot))
-
-    def _unfit(self, hand: InHand, call: cst.Call) -> frozenset[str]:
-        """What a function of the library raises where what the model wrote is no number, no file, no address."""
-        names = raised(self._anatomy.module, call)
-        return names if names and hand.mentions(call) else frozenset()
+    def _each(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
+        """The parameters in which such a function gets its call, with what it is run for."""
+        given = [self._facts.slots.parameter(callee, param.name.value) for param in parameters(callee)]
+        return ((slot, arg.value) for slot in given if Kind.CALL in self._facts.of(slot) for arg in call.args[1:])
 
     def _asks_server(self, hand: InHand, call: cst.Call) -> bool:
         """Whether a session of MCP runs the tool: it raises where the server refuses, is gone or takes too long."""
-        if ex.called_name(call) != SERVER_CALL or not any(hand.mentions(arg.value) for arg in call.args):
-            return False
-        imported = self._anatomy.module.imports.full.values()
-        return self._facts.slots.callee(call) is None and any(name.startswith(SERVER_LIBRARIES) for name in imported)
+        asked = ex.called_name(call) == SERVER_CALL and any(hand.mentions(arg.value) for arg in call.args)
+        return asked and self._facts.slots.callee(call) is None
 
     def _is_awaited(self, call: cst.Call, function: Scope) -> bool:
         """`await run(call)`, `await gather(*(run(c) for c in calls))`: what else a coroutine becomes is unknown."""
-        statement: cst.CSTNode | None = None
         for outer in self._anatomy.module.ancestors(call):
             if isinstance(outer, cst.Await):
                 inside = ex.inner(outer.expression)
                 return inside is call or (isinstance(inside, cst.Call) and ex.called_name(inside) == "gather")
             if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-                statement = outer
-                break
-        held = [ex.dotted(target) for target in ex.targets(statement)] if isinstance(statement, cst.Assign) else []
-        errors = gathered(self._anatomy.module, function)
-        return any(errors.get(name or "") is False for name in held)
+                errors = gathered(self._anatomy.module, function)
+                return any(errors.get(ex.dotted(target) or "") is False for target in ex.assigned(outer))
+        return False
 
     def _runs_tool(self, hand: InHand, call: cst.Call) -> bool:
         """Whether a call runs what was looked up by what the model wrote: `tool(...)`, `tools[name].run(...)`."""
@@ -335,22 +252,14 @@ class Failing:
             return True  # no call, but the tool that was found for one
         if hand.is_part(tool) or ex.member(call) is not None:
             return False
-        if isinstance(tool, cst.Name):
-            slot = self._facts.slots.of(tool)
-            made = self._facts.assigned(slot) if slot in hand.derived else []
-        else:
-            made = [tool]
-        found = [part for value in made for part in ex.alternatives(value) if self._is_found(hand, part)]
-        if found:
-            return bool(call.args) or (tool is func and any(map(self._is_made_here, found)))
+        slot = self._facts.slots.of_name(tool)
+        made = (
+            [tool] if not isinstance(tool, cst.Name) else self._facts.assigned(slot if slot in hand.derived else None)
+        )
+        if any(self._is_found(hand, part) for value in made for part in ex.alternatives(value)):
+            return bool(call.args)
         used = not self._anatomy.module.is_statement(call) and any(map(self._is_arguments, call.args))
         return used and any(type(ex.inner(value)) is cst.Call and not hand.is_part(value) for value in made)
-
-    def _is_made_here(self, looked: cst.BaseExpression) -> bool:
-        """Whether a tool is looked up among lambdas, which have their arguments from where they stand."""
-        table = ex.receiver(looked) if isinstance(looked, cst.Call) else getattr(looked, "value", None)
-        made = self._facts.assigned(self._facts.slots.of_name(table))
-        return any(isinstance(part, cst.Lambda) for value in made for part in walk(value))
 
     def _is_arguments(self, arg: cst.Arg) -> bool:
         return arg.star == "**" or Kind.ARGUMENTS in self._facts.kinds(arg.value)
@@ -359,55 +268,26 @@ class Failing:
         """`TOOLS[call.name]`, `TOOLS.get(call.name)`, `getattr(self, call.name)`."""
         if isinstance(value, cst.Subscript):
             return self._is_looked_up(hand, value)
-        if isinstance(value, cst.Call) and self._is_picked(hand, value):
-            return True
         if not isinstance(value, cst.Call) or ex.called_name(value) not in _TABLES:
             return False
         base = ex.receiver(value)
-        keys = [arg.value for arg in value.args if hand.mentions(arg.value)]
-        return bool(keys) and (base is None or not hand.mentions(base))
-
-    def _is_picked(self, hand: InHand, call: cst.Call) -> bool:
-        """`next(t for t in tools if t.name == call.name)`."""
-        among = ex.inner(call.args[0].value) if call.args and ex.called_name(call) == "next" else None
-        return isinstance(among, cst.GeneratorExp) and any(hand.mentions(each.test) for each in among.for_in.ifs)
+        return any(hand.mentions(arg.value) for arg in value.args) and (base is None or not hand.mentions(base))
 
     def _is_looked_up(self, hand: InHand, node: cst.Subscript) -> bool:
         at, outer = ex.index(node), self._anatomy.module.parent.get(node)
         is_set = isinstance(outer, cst.AssignTarget) or (isinstance(outer, cst.AnnAssign) and outer.target is node)
         return at is not None and not is_set and hand.mentions(at) and not hand.is_part(node)
 
-    def _is_demanded(self, hand: InHand, node: cst.Subscript, function: Scope) -> bool:
-        """`args["path"]` of the arguments, where nobody asks for it before: the model may have left it out."""
-        pair, outer = ex.member(node), self._anatomy.module.parent.get(node)
-        if pair is None or isinstance(outer, (cst.AssignTarget, cst.Del, cst.AugAssign)) or not hand.mentions(pair[0]):
-            return False
-        slot = self._facts.slots.of(pair[0])
-        if slot is None or not (slot in hand.arguments or self._facts.is_kind(pair[0], Kind.ARGUMENTS)):
-            return False
-        return (slot, pair[1]) not in self._asked_for(function)
-
-    def _asked_for(self, function: Scope) -> set[tuple[Slot | None, str]]:
-        """The parts of values for which a function asks whether they are there, or which it sets."""
-        if function not in self._asked:
-            nodes = function.nodes_of(cst.Comparison, cst.Call)
-            pairs = [pair for node in nodes if (pair := ex.asked(node) or ex.member(node)) is not None]
-            for line in function.nodes_of(cst.Assign):
-                pairs += [pair for target in ex.targets(line) if (pair := ex.member(target)) is not None]
-            self._asked[function] = {(self._facts.slots.of(base), name) for base, name in pairs}
-        return self._asked[function]
-
     def _is_tested(self, function: Scope, node: cst.Subscript) -> bool:
         """Whether the function asks, before it looks a tool up, if its name is in the table, or in one of the known."""
         table, index = ex.dotted(node.value), ex.index(node)
         key = ex.dotted(index) if index is not None else None
-        return any(
-            isinstance(target.operator, (cst.In, cst.NotIn))
-            and (named := ex.dotted(target.comparator)) is not None
-            and (named == table or (key is not None and ex.dotted(test.left) == key))
-            for test in function.nodes_of(cst.Comparison)
-            for target in test.comparisons
-        )
+        for test in function.nodes_of(cst.Comparison):
+            _, operator, listed = ex.compared(test)
+            named = ex.dotted(listed) if isinstance(operator, (cst.In, cst.NotIn)) else None
+            if named is not None and (named == table or (key is not None and ex.dotted(test.left) == key)):
+                return True
+        return False
 
     # -- in a function that gets the call --------------------------------------------------------------------------
 
@@ -431,11 +311,10 @@ class Failing:
         hand.arguments |= {slot} if arguments else set()
         for point in graph.points:
             for fault in self.at(hand, point, function) if point.statement is not None else ():
-                if fault.anyway and not fault.left and not self._is_about(hand, fault.node):
-                    continue
-                landed, there = fault.landing(self._anatomy.module, graph, point, self._answers.at)
-                if landed is graph.raises:
-                    yield there
+                if not fault.left and (not fault.anyway or self._is_about(hand, fault.node)):
+                    landed, there = fault.landing(self._anatomy.module, graph, point, self._answers.at)
+                    if landed is graph.raises:
+                        yield there
 
     @cached_property
     def _answers(self) -> Answers:
@@ -448,19 +327,18 @@ class Failing:
         if statement.exc is not None and hand.mentions(statement.exc):
             return True
         module = self._anatomy.module
-        for outer in module.ancestors(statement):
-            if isinstance(outer, cst.If) and hand.mentions(outer.test):
-                return True
-            if isinstance(outer, cst.ExceptHandler) and hand.mentions(module.parent[outer]):
-                return True
-        return False
+        tests = (o.test for o in module.ancestors(statement) if isinstance(o, cst.If))
+        tried = (module.parent[o] for o in module.ancestors(statement) if isinstance(o, cst.ExceptHandler))
+        return any(map(hand.mentions, (*tests, *tried)))
 
     def _raise(self, hand: InHand, statement: cst.Raise) -> Fault:
-        raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
-        name, tool = ex.last_name(raised) if raised is not None else "", self._is_missed(hand, statement)
+        name, tool = _raised_name(statement), self._is_missed(hand, statement)
         if not name:
             return Fault(statement, statement, _ANY, tool=tool, anyway=True)
-        return Fault(statement, statement, self._classes_of(statement) | {name}, tool=tool, anyway=True)
+        cls = self._anatomy.module.class_named(name)
+        found = (self._anatomy, cls) if cls is not None else self._anatomy.imported_class(name)
+        line = {each.name for each in found[0].module.lineage(found[1])} if found is not None else set()
+        return Fault(statement, statement, frozenset({name, *line}), tool=tool, anyway=True)
 
     def _is_missed(self, hand: InHand, statement: cst.Raise) -> bool:
         """Whether it is raised where the tool is not there: `if name not in TOOLS`, `if tool is None`, `if not tool`.
@@ -468,15 +346,13 @@ class Failing:
         Not where the error carries the call to who takes it, and may answer it.
         """
         carried = statement.exc is not None and hand.hands_on(statement.exc)
-        if carried and Kind.CALL in self._facts.of(hand.slot):
-            return False
         outer = next((o for o in self._anatomy.module.ancestors(statement) if isinstance(o, (cst.If, cst.For))), None)
         if not isinstance(outer, cst.If) or not self._anatomy.module.inside(statement, outer.body):
             return False
-        test = ex.inner(outer.test)
-        if isinstance(test, cst.UnaryOperation):
-            return isinstance(test.operator, cst.Not) and hand.mentions(test)
-        if not isinstance(test, cst.Comparison) or not hand.mentions(test):
+        if (carried and Kind.CALL in self._facts.of(hand.slot)) or not hand.mentions(outer.test):
             return False
-        _, operator, right = ex.compared(test)
-        return isinstance(operator, cst.NotIn) or (isinstance(operator, cst.Is) and ex.dotted(right) == "None")
+        test = ex.inner(outer.test)
+        if isinstance(test, cst.Comparison):
+            _, operator, right = ex.compared(test)
+            return isinstance(operator, cst.NotIn) or (isinstance(operator, cst.Is) and ex.dotted(right) == "None")
+        return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)

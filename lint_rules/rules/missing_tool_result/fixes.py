@@ -1,8 +1,7 @@
-"""AGL601: the call gets a tool message before the `continue` that passes it over, or in an `else` behind the tests that
-it does not pass, in the form of the loop's others.
+"""AGL601: the call gets a tool message before the `continue` that passes it over, in the form of the loop's others.
 
 The form is copied from an answer that the same loop appends: the list, the keys, the id. Only its text is new. Nothing
-is done where the result has another form than text, or where the id is not bound yet.
+is done where the result has another form than text, or where the id is not read off the call itself.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from lint_rules.obligations.waiting import Taken
 from lint_rules.repairs.edits import Edits, Fix, block_of, line_of, of_the_file
 from lint_rules.rules.missing_tool_result.escapes import Escape
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk
 
 _TEXT = '"error: this call was not executed"'
 _KEPT = frozenset({"role", "type", "tool_call_id", "tool_use_id", "call_id"})
@@ -28,19 +26,10 @@ _NO_TEXT = (cst.List, cst.Dict, cst.ListComp, cst.Tuple)
 
 @of_the_file
 def repair(anatomy: Anatomy, taken: Taken, escape: Escape) -> Fix | None:
-    """An answer before the `continue`, or in an `else`; None where the loop does not show its form."""
-    if taken.loop is None:
-        return None
-    if isinstance(escape.jump, cst.Continue):
-        return _before(anatomy, taken, escape.jump)
-    test = anatomy.module.parent.get(escape.node)
-    return _otherwise(anatomy, taken, test) if _falls_through(escape, test) and isinstance(test, cst.If) else None
-
-
-def _before(anatomy: Anatomy, taken: Taken, jump: cst.Continue) -> Fix | None:
-    line = line_of(anatomy.module, jump)
+    """An answer before the `continue`; None where the loop does not show its form."""
+    line = line_of(anatomy.module, escape.jump) if taken.loop and isinstance(escape.jump, cst.Continue) else None
     block = block_of(anatomy.module, line) if line is not None else None
-    answer = next(_answers(anatomy, taken, jump), None)
+    answer = next(_answers(anatomy, taken), None) if line is not None else None
     if line is None or block is None or answer is None:
         return None
 
@@ -56,98 +45,38 @@ def _before(anatomy: Anatomy, taken: Taken, jump: cst.Continue) -> Fix | None:
     return Fix("answer the call before the loop goes on", "unsafe", build)
 
 
-def _falls_through(escape: Escape, test: cst.CSTNode | None) -> bool:
-    """Whether the way to no answer is that a test is not passed, and nothing else."""
-    if not isinstance(test, cst.If) or test.test is not escape.node or escape.jump is not None:
-        return False
-    return test.orelse is None and escape.flags == {ex.source(test.test, 200): False}
-
-
-def _otherwise(anatomy: Anatomy, taken: Taken, test: cst.If) -> Fix | None:
-    """None where the call may have been answered before it comes to the test: it would be answered twice.
-
-    Nor where another list of the function grows with the answers: both may be read side by side.
-    """
-    answer = next(_answers(anatomy, taken, test), None)
-    graph, here = taken.region.graph, taken.region.graph.at(test)
-    if answer is None or not isinstance(test.body, cst.IndentedBlock) or len(_grown(test.body)) > 1:
-        return None
-    if graph.reaches(taken.region.answering, here, graph.at(taken.loop) if taken.loop is not None else ()):
-        return None
-    orelse = cst.Else(cst.IndentedBlock([answer], indent=test.body.indent))
-    return Fix(
-        "answer the call also where no test is passed",
-        "unsafe",
-        lambda: Edits(replaced={test: test.with_changes(orelse=orelse)}),
-    )
-
-
-def _grown(block: cst.CSTNode) -> set[str]:
-    """The names of the lists that a block appends to."""
-    appending = (node for node in walk(block) if isinstance(node, cst.Call) and ex.called_name(node) == "append")
-    return {base.value for call in appending if isinstance(base := ex.receiver(call), cst.Name)}
-
-
-def _answers(anatomy: Anatomy, taken: Taken, jump: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:
-    """The answers that the loop appends, as statements with a text of their own."""
+def _answers(anatomy: Anatomy, taken: Taken) -> Iterator[cst.SimpleStatementLine]:
+    """The answers that the loop appends, as statements with a text of their own; not to a list that it makes anew."""
     assert taken.loop is not None
-    for node in taken.function.nodes:
-        if type(node) is not cst.Call or ex.called_name(node) != "append" or len(node.args) != 1:
+    slots = anatomy.facts.slots
+    begun = (p.statement for p in taken.region.points if isinstance(p.statement, cst.Assign))
+    anew = {slots.of(target) for node in begun for target in ex.targets(node)}
+    for node in anatomy.module.nodes_inside(taken.loop.body, taken.function, cst.Expr):
+        call = node.value
+        base = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) == "append" else None
+        value = call.args[0].value if base is not None and isinstance(call, cst.Call) and len(call.args) == 1 else None
+        if base is None or not isinstance(value, cst.Dict) or not is_answer(value) or slots.of(base) in {None, *anew}:
             continue
-        base, value = ex.receiver(node), node.args[0].value
-        if base is None or type(value) is not cst.Dict or not is_answer(value):
-            continue
-        line = line_of(anatomy.module, node)
-        if line is None or not anatomy.module.inside(line, taken.loop.body) or _is_bound(anatomy, taken, base):
-            continue
-        if isinstance(line.body[0], cst.Expr) and line.body[0].value is node:
-            made = _made(anatomy, taken, value, jump)
-            if made is not None:
-                call = cst.Call(func=cst.Attribute(base, cst.Name("append")), args=[cst.Arg(made)])
-                yield cst.SimpleStatementLine([cst.Expr(call)])
+        made = _made(taken, value)
+        if made is not None:
+            call = cst.Call(func=cst.Attribute(base, cst.Name("append")), args=[cst.Arg(made)])
+            yield cst.SimpleStatementLine([cst.Expr(call)])
 
 
-def _made(anatomy: Anatomy, taken: Taken, value: cst.Dict, jump: cst.CSTNode) -> cst.Dict | None:
-    """The dict with its id and another text; None where it holds more than the form needs, or no text."""
+def _made(taken: Taken, value: cst.Dict) -> cst.Dict | None:
+    """The dict with its id and another text; None where it holds no text, or says otherwise whose answer it is."""
     elements: list[cst.DictElement] = []
     answered = said = False
-    for element in value.elements:
-        key = ex.text(element.key) if isinstance(element, cst.DictElement) else None
-        if key in _KEPT and isinstance(element, cst.DictElement):
-            given = element.value
-            if ex.text(given) is None:
-                if not _is_known_id(taken, given, jump):
-                    return None
-                answered = True
-            elements.append(cst.DictElement(element.key, given))
-        elif key in _SAID and isinstance(element, cst.DictElement) and not isinstance(element.value, _NO_TEXT):
-            said = True
-            elements.append(cst.DictElement(element.key, cst.SimpleString(_TEXT)))
+    for key, given in ex.dict_items(value).items():
+        if key in _KEPT:
+            pair = ex.member(given)
+            own = taken.hand.is_id(given) and pair is not None and taken.hand.is_whole(pair[0])
+            if ex.text(given) is None and not own:
+                return None
+            answered = answered or own
+        elif key in _SAID and not isinstance(given, _NO_TEXT):
+            said, given = True, cst.SimpleString(_TEXT)
+        else:
+            continue
+        elements.append(cst.DictElement(cst.SimpleString(f'"{key}"'), given))
     return cst.Dict(elements) if answered and said else None
-
-
-def _is_known_id(taken: Taken, given: cst.BaseExpression, jump: cst.CSTNode) -> bool:
-    """Whether the id can be read at the jump: off the call itself, or by a name that every way there has bound."""
-    if not taken.hand.is_id(given):
-        return False
-    if type(given) is not cst.Name:
-        pair = ex.member(given)
-        return pair is not None and taken.hand.is_whole(pair[0])
-    graph = taken.region.graph
-    bound = [
-        point
-        for point in taken.region.points
-        if isinstance(point.statement, cst.Assign)
-        and any(given.value in ex.target_names(target.target) for target in point.statement.targets)
-    ]
-    return any(graph.dominates(point, at) for point in bound for at in graph.at(jump))
-
-
-def _is_bound(anatomy: Anatomy, taken: Taken, base: cst.BaseExpression) -> bool:
-    """Whether the list is made anew somewhere in the loop, so that it may not be the same at the jump."""
-    slot = anatomy.facts.slots.of(base)
-    return slot is None or any(
-        isinstance(point.statement, cst.Assign)
-        and any(anatomy.facts.slots.of(target.target) == slot for target in point.statement.targets)
-        for point in taken.region.points
-    )

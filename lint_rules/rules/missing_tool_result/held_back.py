@@ -17,7 +17,6 @@ from lint_rules.anatomy.program.handlers import shown_only
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.obligations.unanswered import Region
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
-from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.record import record
@@ -62,11 +61,8 @@ def _filled(ends: Afterwards, point: Point) -> Iterator[Slot]:
     value = ex.inner(node.value) if isinstance(node, cst.Expr) else None
     base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in GROWERS else None
     places = [base] if base is not None else []
-    if isinstance(node, cst.Assign):
-        made = ex.inner(node.value)
-        given = ends.anatomy.transcript.messages.many(made) if isinstance(made, cst.Call) else ()
-        if isinstance(made, (cst.List, cst.ListComp)) or any(message.role == "tool" for message in given):
-            places = ex.targets(node)
+    if isinstance(node, cst.Assign) and isinstance(ex.inner(node.value), (cst.List, cst.ListComp)):
+        places = ex.targets(node)
     for place in places:
         slot = slots.of(place)
         if slot is not None:
@@ -83,36 +79,14 @@ def _moved(ends: Afterwards, slot: Slot, histories: Container[Slot | None]) -> s
         and not shown_only(module, name)
         and not isinstance(module.parent[name], cst.AssignTarget)
         and not _is_grown(module.parent[name])
-        and not _is_looked_over(ends, module.statement(name))
     ]
     points = {*anatomy.points(ends.function, read)}
     stored = (each.node for each in ends.stored if each.answers and each.slot in histories)
     return points if not points.isdisjoint(anatomy.points(ends.function, stored)) else set()
 
 
-def _is_looked_over(ends: Afterwards, loop: cst.CSTNode) -> bool:
-    """Whether a loop only reads parts of what it goes through: `for result in results: show(result["name"])`."""
-    return isinstance(loop, cst.For) and bool(ends.anatomy.facts.parts_read(loop.target))
-
-
 def _is_grown(outer: cst.CSTNode) -> bool:
     return isinstance(outer, cst.Attribute) and outer.attr.value in GROWERS
-
-
-def _settled(ends: Afterwards, made: list[Point]) -> dict[str, bool]:
-    """What was tested before each of some points, and cannot change in the function: of attributes set elsewhere."""
-    module, facts = ends.anatomy.module, ends.anatomy.facts
-
-    def tested(point: Point) -> Iterator[tuple[str, bool]]:
-        for outer, holds in conditions.passed(module, point.statement or ends.function.node, ends.function.node):
-            test = outer.test if not isinstance(outer.test, cst.UnaryOperation) else outer.test.expression
-            slot = facts.slots.of(test) if isinstance(test, (cst.Name, cst.Attribute)) else None
-            values = facts.assigned(slot)
-            if slot is not None and not any(module.scope_of[value].function is ends.function for value in values):
-                yield ex.source(test), holds is (test is outer.test)
-
-    known = [{*tested(point)} for point in made]
-    return dict(set.intersection(*known)) if known else {}
 
 
 def _region(
@@ -125,12 +99,11 @@ def _region(
 ) -> Region:
     """What is behind the points that put something into a list, which then is not empty, until it is made anew."""
     around = {outer for point in made for outer in ends.anatomy.module.ancestors(point.statement or ends.function.node)}
-    flags = {waiting[2]: True} | _settled(ends, made)
 
     def outcome(node: cst.CSTNode) -> bool | None:
         if isinstance(node, cst.For) and node in around:
             return False
-        given = ends.flagged(node, flags)
+        given = ends.flagged(node, {waiting[2]: True})
         return told.outcome(node) if given is None else given
 
     anew = {*ends.anatomy.points(ends.function, ends.anatomy.facts.assigned(waiting))} - moved

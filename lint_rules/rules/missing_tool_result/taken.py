@@ -1,25 +1,22 @@
-"""Tool calls in hand: a loop takes them one by one, a function gets one, what follows a reply runs or hands them on."""
+"""Tool calls in hand: a loop takes them one by one, a function gets one, what follows a reply hands them on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
-from lint_rules.anatomy.rounds.executions import CallLoop, call_loops
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
-from lint_rules.obligations.waiting import BINDINGS, Asked, Taken, calls_of, loops, through
-from lint_rules.rules.missing_tool_result.failing import bindings_of
+from lint_rules.obligations.waiting import BINDINGS, Asked, Taken, bindings_of, calls_of, loops
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.control_flow import Graph, Point
+from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
@@ -28,45 +25,27 @@ _REPLIES = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
 
 
 def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Taken]:
-    """The loops over tool calls of a function in which some call is answered, or put aside for a loop that does so."""
-    slots = anatomy.facts.slots
+    """The loops over tool calls of a function in which some call is answered."""
+    slots, graph = anatomy.facts.slots, anatomy.flow(function)
     if not ends.stores and _are_answered_before(anatomy, answers, function):
         return
-    answered: dict[Slot | None, cst.For] = {}
-    asides: list[Taken] = []
-    loops_before: list[Taken] = []
+    before: list[Taken] = []
     for node, call in loops(anatomy, function):
         slot = slots.of(call)
         if slot is None:
             continue
-        bound = anatomy.module.nodes_inside(node.body, function, *BINDINGS)
-        hand = InHand(anatomy.facts, slot, bound, _key(anatomy, node))
+        key = slots.of(node.target.elements[0].value) if isinstance(node.target, cst.Tuple) else None
+        hand = InHand(anatomy.facts, slot, anatomy.module.nodes_inside(node.body, function, *BINDINGS), key)
         hand.also(slots.of(other) for other in calls_of(anatomy, node))
-        graph = anatomy.flow(function)
-        points = graph.within(walk(node.body))
         headers = tuple(graph.at(node))
         starts = [t for header in headers for t, kind in header.successors if kind == "true"]
-        region = Region(
-            answers, graph, points, starts, hand.outcome, storing(ends, hand), hands=settling(answers, hand)
-        )
+        region = _region(answers, ends, hand, graph.within(walk(node.body)), starts)
         taken = Taken(function, hand, region, node, headers)
         after = region.reached([p for p in region.answering if not isinstance(p.statement, cst.Return)], set())
-        if region.answering and any(target in headers for p in after for target, _ in p.successors):
-            if not _are_answered_by_then(anatomy, loops_before, slots.of(node.iter)):
-                loops_before.append(taken)
-                answered[slots.of(node.iter)] = node
-                yield taken
-        elif not region.answering:
-            asides.append(taken)
-    for taken in asides:
-        put = {
-            point: there for point in taken.region.points if (there := _put_aside(anatomy, taken, point)) in answered
-        }
-        if put:
-            for_rest = through(graph, (answered[there] for there in put.values()))
-            region = Region(answers, graph, taken.region.points, taken.region.starts, taken.hand.outcome,
-                            storing(ends, taken.hand), frozenset(put), settling(answers, taken.hand))  # fmt: skip
-            yield replace(taken, region=region, elsewhere=for_rest)
+        goes_round = any(target in headers for p in after for target, _ in p.successors)
+        if goes_round and not _are_answered_by_then(anatomy, before, slots.of(node.iter)):
+            before.append(taken)
+            yield taken
 
 
 def _are_answered_by_then(anatomy: Anatomy, others: Sequence[Taken], listed: Slot | None) -> bool:
@@ -75,56 +54,80 @@ def _are_answered_by_then(anatomy: Anatomy, others: Sequence[Taken], listed: Slo
     return bool(put) and any(put <= taken.region.inside and not put & taken.region.waiting for taken in others)
 
 
-def _put_aside(anatomy: Anatomy, taken: Taken, point: Point) -> Slot | None:
-    """The list that a statement puts the call in hand into."""
-    node = point.statement
-    call = ex.inner(node.value) if isinstance(node, cst.Expr) else None
-    if not isinstance(call, cst.Call) or ex.called_name(call) != "append" or len(call.args) != 1:
-        return None
-    base = ex.receiver(call)
-    return anatomy.facts.slots.of(base) if base is not None and taken.hand.is_whole(call.args[0].value) else None
-
-
-def _key(anatomy: Anatomy, loop: cst.For) -> Slot | None:
-    """`key` of `for key, call in calls.items()`."""
-    target = loop.target
-    return anatomy.facts.slots.of(target.elements[0].value) if isinstance(target, cst.Tuple) else None
-
-
 def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Taken]:
-    """A function that gets one tool call and sends or stores an answer to it."""
-    if not isinstance(function.node, cst.FunctionDef) or function.name.startswith("__"):
-        return
+    """A function that gets one tool call and sends or stores an answer to it.
+
+    Not one that yields: what it gives out, and when, is up to who reads it.
+    """
     own = answers.made.get(function, [])
-    if any(type(node) is cst.Yield for node in function.nodes):
-        return  # what it gives out, and when, is up to who reads it
-    if _are_answered_before(anatomy, answers, function):
+    if not own or function.name.startswith("__") or not isinstance(function.node, cst.FunctionDef):
         return
-    for param in parameters(function) if own else ():
+    if function.nodes_of(cst.Yield) or _are_answered_before(anatomy, answers, function):
+        return
+    for param in parameters(function):
         slot = anatomy.facts.slots.parameter(function, param.name.value)
         if Kind.CALL not in anatomy.facts.of(slot) or Kind.CALLS in anatomy.facts.of(slot):
             continue
         hand = InHand(anatomy.facts, slot, function.nodes_of(*BINDINGS))
-        if not any(hand.mentions(node) and not _is_handed_back(anatomy, node) for node in own):
+        if any(hand.mentions(node) and not _is_handed_back(anatomy, node) for node in own):
+            graph = anatomy.flow(function)
+            points = [p for p in graph.points if p.statement is not None]
+            starts = [target for target, _ in graph.entry.successors]
+            yield Taken(function, hand, _region(answers, ends, hand, points, starts), None)
+
+
+def gathered(anatomy: Anatomy) -> Iterator[cst.CSTNode]:
+    """Where a function puts what comes of calls into the list that it returns, and who runs it answers each from there.
+
+    To put something there is to answer a call: whoever is left out of it gets no answer.
+    """
+    facts = anatomy.facts
+    for loop in anatomy.module.nodes_of(cst.For):
+        names, slot = set(ex.target_names(loop.target)), facts.slots.of_name(loop.iter)
+        if slot is None or not any(is_answer(node) and mentions(names, node) for node in walk(loop.body)):
             continue
-        graph = anatomy.flow(function)
-        points = [p for p in graph.points if p.statement is not None]
-        starts = [target for target, _ in graph.entry.successors]
-        yield Taken(
-            function,
-            hand,
-            Region(answers, graph, points, starts, hand.outcome, storing(ends, hand), hands=settling(answers, hand)),
-            None,
-        )
+        for made in map(ex.inner, facts.assigned(slot)):
+            run = ex.inner(made.expression) if isinstance(made, cst.Await) else made
+            callee = facts.slots.callee(run)
+            given = run.args if isinstance(run, cst.Call) and callee is not None else ()
+            if callee is not None and any(Kind.CALLS in facts.kinds(arg.value) for arg in given):
+                lists = {facts.slots.of(value) for value in callee.returned} - {None}
+                put = (node for node in callee.nodes_of(cst.Call) if ex.called_name(node) == "append")
+                yield from (node for node in put if facts.slots.of(ex.receiver(node)) in lists)
+
+
+def _region(answers: Answers, ends: OpenEnds, hand: InHand, points: list[Point], starts: list[Point]) -> Region:
+    """Where a call waits until it is answered, put aside, handed to somebody, or its message is taken back."""
+
+    def settles(point: Point) -> bool:
+        return ends.takes_back(point) or hand.stores(point)
+
+    def hands(point: Point) -> bool:
+        return hand.settles(point) and not _is_refused(answers, hand, point)
+
+    return Region(answers, ends.graph, points, starts, hand.outcome, settles, hands=hands)
+
+
+def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
+    """`return self.ask_user(call)`, where that function of the file neither answers the call nor hands it on."""
+    node, slots = point.statement, answers.facts.slots
+    call = ex.inner(node.value) if isinstance(node, cst.Return) and node.value is not None else None
+    callee = slots.callee(call)
+    if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
+        return False
+    given = [slot for slot, value in slots.bindings(call, callee) if hand.hands_on(value)]
+    passed = [*callee.returned, *(arg.value for inside in callee.nodes_of(cst.Call) for arg in inside.args)]
+    hands = (InHand(answers.facts, slot, callee.nodes_of(*BINDINGS)) for slot in given)
+    return not any(there.hands_on(value) for there in hands for value in passed)
 
 
 def _are_answered_before(anatomy: Anatomy, answers: Answers, function: Scope) -> bool:
     """Whether whoever calls a function has stored answers by then: it looks at calls that have one."""
     sites = anatomy.calls.sites[function]
-    return bool(sites) and all(is_behind_answers(anatomy, answers, site.node, site.caller.function) for site in sites)
+    return bool(sites) and all(_is_behind_answers(anatomy, answers, site.node, site.caller.function) for site in sites)
 
 
-def is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, function: Scope) -> bool:
+def _is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, function: Scope) -> bool:
     """Whether a function has made answers by the time it comes to what it does at `node`."""
     if function.kind == "class":
         return False
@@ -140,59 +143,13 @@ def is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, fun
 def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
     """Whether an answer is given to the caller, who decides what to do without one; names are followed."""
     statement = anatomy.module.statement(answer)
-    if isinstance(statement, cst.Return):
-        return True
-    if isinstance(statement, (cst.Assign, cst.AnnAssign)):
-        targets = ex.targets(statement)
-        names = {name for target in targets for name in ex.target_names(target)}
-        returned = [n for n in anatomy.module.scope_of[answer].function.nodes if isinstance(n, cst.Return) and n.value]
-        return mentions(names, *returned)
-    return False
-
-
-def calls_run(anatomy: Anatomy, answers: Answers, asked: Sequence[Asked], ends: OpenEnds) -> Iterator[Taken]:
-    """Loops and comprehensions that go through the calls of a stored reply, none of which has an answer then.
-
-    `asked` are the replies that one function stores.
-    """
-    if not asked:
-        return
-    function = asked[0].function
-    graph = anatomy.flow(function)
-    loops: dict[Point, CallLoop] = {
-        header: loop
-        for loop in call_loops(anatomy.facts, function)
-        for header in graph.enclosing(loop.node, anatomy.module.parent)
-    }
-    open_still = {point for reply in asked for point in reply.region.unsettled}
-    for loop in dict.fromkeys(loop for header, loop in loops.items() if header in open_still):
-        yield from _run_in(anatomy, answers, ends, loop, graph, function)
-
-
-def _run_in(
-    anatomy: Anatomy, answers: Answers, ends: OpenEnds, loop: CallLoop, graph: Graph, function: Scope
-) -> Iterator[Taken]:
-    """A loop or comprehension over calls, with the call that it has in hand, if that has a name."""
-    slot = anatomy.facts.slots.of(loop.call)
-    if slot is None:
-        return
-    headers = graph.enclosing(loop.node, anatomy.module.parent)
-    if isinstance(loop.node, cst.For):
-        points = graph.within(walk(loop.node.body))
-        starts = [t for header in headers for t, kind in header.successors if kind == "true"]
-        bound = anatomy.module.nodes_inside(loop.node.body, function, *BINDINGS)
-    else:
-        points, starts, bound = headers, headers, []
-    hand = InHand(anatomy.facts, slot, bound)
-    region = Region(answers, graph, points, starts, hand.outcome, storing(ends, hand), hands=settling(answers, hand))
-    yield Taken(function, hand, region, loop.node if isinstance(loop.node, cst.For) else None, tuple(headers))
+    names = {name for target in ex.assigned(statement) for name in ex.target_names(target)}
+    returned = anatomy.module.scope_of[answer].function.returned
+    return isinstance(statement, cst.Return) or (bool(names) and mentions(names, *returned))
 
 
 def calls_handed_on(anatomy: Anatomy, asked: Sequence[Asked]) -> Iterator[Taken]:
-    """The calls of stored replies up to where they are settled, outside of loops: one is picked, all are handed on.
-
-    `asked` are the replies that one function stores.
-    """
+    """The calls of the replies that one function stores, up to where they are settled: one is picked, all handed on."""
     made: CallsInHand | None = None
     for reply in asked:
         slot = _named(anatomy, reply)
@@ -208,34 +165,3 @@ def _named(anatomy: Anatomy, reply: Asked) -> Slot:
         if slot is not None and _REPLIES & anatomy.facts.of(slot).keys() and Kind.HISTORY not in anatomy.facts.of(slot):
             return slot
     return ("var", reply.function, "calls")
-
-
-def storing(ends: OpenEnds, hand: InHand) -> Callable[[Point], bool]:
-    """Whether a point takes the message with the call back, or hands the call and a history to somebody."""
-    return lambda point: ends.takes_back(point) or hand.stores(point)
-
-
-def settling(answers: Answers, hand: InHand) -> Callable[[Point], bool]:
-    """Whether a point hands the call in hand to somebody who may answer it."""
-
-    def settles(point: Point) -> bool:
-        return hand.settles(point) and not _is_refused(answers, hand, point)
-
-    return settles
-
-
-def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
-    """`return self.ask_user(call)`, where that function of the file neither answers the call nor gives it back."""
-    node = point.statement
-    call = ex.inner(node.value) if isinstance(node, cst.Return) and node.value is not None else None
-    callee = answers.facts.slots.callee(call)
-    if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
-        return False
-    for slot, value in answers.facts.slots.bindings(call, callee):
-        if hand.hands_on(value):
-            there = InHand(answers.facts, slot, callee.nodes_of(*BINDINGS))
-            returned = callee.returned
-            calls = [n for n in callee.nodes_of(cst.Call) if any(there.hands_on(arg.value) for arg in n.args)]
-            if calls or any(there.hands_on(value) for value in returned):
-                return False
-    return True

@@ -11,8 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.program.behind import Behind, may_stop
+from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -21,10 +20,8 @@ from lint_rules.obligations.again import Again
 from lint_rules.obligations.open_ends import BROKEN, REFUSED
 from lint_rules.rules.missing_tool_result.afterwards import Afterwards
 from lint_rules.rules.missing_tool_result.failing import Fault
-from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
@@ -50,11 +47,6 @@ def takers(
     if fault.left:
         yield from _readers(anatomy, function, histories)
         return
-    kept = fault.stops and any(anatomy.kept_elsewhere.outlasts((slot, function)) for slot in histories)
-    if kept and not _is_only_served(anatomy, function):
-        yield Taker(function.node, "the store keeps the call, and whoever goes on from it sends it", BROKEN)
-    if fault.stops and not _knows_stops(anatomy, anatomy.module.top):
-        return
     again = anatomy.calls.with_callers({function})
     queue = [(site, histories) for site in anatomy.calls.sites[function]]
     seen = {function: histories}
@@ -65,13 +57,11 @@ def takers(
         if site.caller in seen or not slots:
             continue
         caller = _Caller(anatomy, answers, site, slots, again)
-        landed = {fault.lands(anatomy.module, caller.graph, point, caller.mends) for point in caller.points}
-        if fault.stops and site.callee is function and function.is_async and caller.may_cancel():
+        landed = {fault.landing(anatomy.module, caller.graph, point, caller.mends)[0] for point in caller.points}
+        if fault.stops and site.callee is function and caller.may_cancel():
             yield Taker(site.node, "the turn may be stopped here, and the chat goes on", BROKEN)
         for point in landed:
             how = caller.goes_on(point) if point is not None else None
-            if fault.stops and how == BROKEN and not site.caller.is_async:
-                continue  # a person who stops what runs may leave
             if how is not None and point is not None and point.statement is not None:
                 what = "the turn that is stopped ends" if fault.stops else "the error is caught"
                 yield Taker(point.statement, f"{what} here, and the chat goes on", how)
@@ -88,27 +78,6 @@ def takers(
             yield Taker(turn.node, "whoever catches the error goes on with this object, and its history", BROKEN)
 
 
-def _is_only_served(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a function runs for requests alone: nobody sits before it who could stop it."""
-    handlers = {start.function for start in anatomy.unguarded.starts if start.kind == "handler"}
-    first = {each for each in anatomy.calls.with_callers({function}) if not anatomy.calls.sites[each]}
-    return bool(first) and first <= handlers
-
-
-@once(circular=True)
-def _knows_stops(anatomy: Anatomy, top: Scope) -> bool:
-    """Whether something in a file, or in those that import it, takes what stops a turn, or stops one itself."""
-    module = anatomy.module
-    handlers = (handler for guard in module.nodes_of(cst.Try) for handler in guard.handlers)
-    taken = {name for handler in handlers for name in exceptions.caught(handler)}
-    return (
-        "BaseException" in taken
-        or any(map(exceptions.stops, taken))
-        or bool(anatomy.handed)
-        or (any(map(may_stop, module.nodes_of(cst.Call))))
-    )
-
-
 def _kept_as(anatomy: Anatomy, slots: Iterable[Slot]) -> list[Slot]:
     """Lists as a function names them, and what of its object, or of the program, they are."""
     found: dict[Slot, None] = {}
@@ -120,47 +89,16 @@ def _kept_as(anatomy: Anatomy, slots: Iterable[Slot]) -> list[Slot]:
     return list(found)
 
 
-def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
-    """Who reads what a function yields, may leave it there, and goes on with the history; or nobody is known."""
-    says = "who reads the turn here may leave it, and the chat goes on"
-    objects = [*_objects(anatomy, function, slots)]
-    for site in anatomy.calls.sites[function]:
-        owner = ex.receiver(site.node)
-        holders = [anatomy.facts.slots.of(owner)] if owner is not None else objects
-        of_object = holders if any(root_object(slot)[0] == "attr" for slot in slots) else []
-        of_program = (slot for slot in slots if root_object(slot)[0] != "attr")
-        kept = [*of_object, *(anatomy.transcript.seen_from(site.node, slot) for slot in of_program)]
-        if any(slot is not None and Behind(anatomy, site.node, site.caller).is_left(slot) for slot in kept):
-            yield Taker(site.node, says, BROKEN)
-    read = {each.qualname for each in _yielding(anatomy, function)}
-    told = [each for each in anatomy.handed if each.owner in read and each.what in {"object", "history"}]
-    of_run = not any(root_object(slot)[0] in {"attr", "outside"} for slot in slots)
-    for each in told:
-        if each.left and not (of_run and each.what == "object"):
-            yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
-    if not any(each.kept for each in told) and anatomy.serves and _is_turn(anatomy, function, slots):
-        yield Taker(function.node, "who reads this may leave, and goes on with this object, and its history", BROKEN)
-
-
-def _yielding(anatomy: Anatomy, function: Scope) -> list[Scope]:
-    """A function, and those of this file that yield what they read of it."""
-    found = [function]
-    for each in found:
-        sites = (site for site in anatomy.calls.sites[each] if site.caller not in found)
-        found += [site.caller for site in sites if Behind(anatomy, site.node, site.caller).is_yielded_on]
-    return found
-
-
 def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
     """Who takes the error in a file that imports this one, and goes on with the list or object that it has handed.
 
     A history of the program itself is there for whoever takes it.
     """
     roots = {root_object(slot) for slot in slots}
-    everybodys = any(map(_is_of_program, roots)) or any(map(_is_of_program, _objects(anatomy, function, slots)))
+    everybodys = any(map(_is_of_program, roots))
     says = "the turn that is stopped ends here" if fault.stops else "an error is caught here"
     for each in anatomy.handed:
-        if each.owner == function.qualname and fault.ends_at(each.taken, function):
+        if each.owner == function.qualname and not each.taken.isdisjoint(fault.taking):
             given = anatomy.contents.arrives(each) if each.what != "object" else ()
             own = each.what == "object" and any(root[0] == "attr" for root in roots)
             if own or everybodys or any(_holds(anatomy, slot, roots) for slot in given):
@@ -168,17 +106,17 @@ def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) 
                 yield Taker(function.node, told, BROKEN, Related(each.span, told, each.path))
 
 
+def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
+    """Who reads in another file what a function yields, may leave it there, and keeps its object, and the history."""
+    says = "who reads the turn here may leave it, and the chat goes on"
+    through = {each.qualname for each in anatomy.calls.with_callers({function}) if each.nodes_of(cst.Yield)}
+    for each in anatomy.handed if any(root_object(slot)[0] == "attr" for slot in slots) else ():
+        if each.left and each.owner in through:
+            yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
+
+
 def _is_of_program(slot: Slot) -> bool:
     return slot[0] == "var" and bool(slot[1].kind == "module")
-
-
-def _objects(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Slot]:
-    """The places of the objects in whose attributes a function stores what goes into some histories."""
-    for stored in anatomy.transcript.stored(function):
-        base = ex.receiver(stored.node) if isinstance(stored.node, cst.Call) and stored.slot in slots else None
-        place = anatomy.facts.slots.of(ex.owner(base)) if base is not None else None
-        if place is not None:
-            yield place
 
 
 def _holds(anatomy: Anatomy, slot: Slot, roots: set[Slot]) -> bool:
@@ -205,25 +143,13 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
     for stored in anatomy.transcript.stored(function):
         if stored.slot is None or root_object(stored.slot)[0] != "attr":
             continue
-        if not any(given & again.parts(asked) for asked in _asked(anatomy, stored)):
+        said = stored.message.content if stored.role == "user" and stored.message is not None else None
+        if said is None or not given & again.parts(said):
             continue
         if stored.slot in histories and again.grows(stored):
             if again.leads([again.graph.entry], again.points(stored.node), again.unstored(stored.slot)):
                 return True
-    return any(
-        anatomy.kept_elsewhere.place(call, function) in histories
-        for call in function.nodes_of(cst.Call)
-        if any(given & again.parts(arg.value) for arg in call.args) and anatomy.module.is_statement(call)
-    )
-
-
-def _asked(anatomy: Anatomy, stored: Stored) -> list[cst.BaseExpression]:
-    """What a user may say in what is stored: its words, or what is handed over to be said and answered at once."""
-    if stored.role == "user" and stored.message is not None and stored.message.content is not None:
-        return [stored.message.content]
-    if stored.role is None and isinstance(stored.node, cst.Call) and anatomy.calls.asks(stored.node):
-        return [arg.value for arg in stored.node.args if not arg.star]
-    return []
+    return False
 
 
 class _Caller:
