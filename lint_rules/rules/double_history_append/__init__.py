@@ -130,12 +130,6 @@ _SAYS = {
         "append the whole answer once, after the loop",
         "the loop over the stream",
     ),
-    How.PER_ROUND: (
-        "each round appends all that was collected so far to {h}: the model finds what earlier rounds told it once more"
-        " in each",
-        "begin the collection anew in each round",
-        "the loop of rounds",
-    ),
     How.AGAIN: (
         "this message is in {h} already: the model reads it twice",
         "keep one of both places",
@@ -162,20 +156,10 @@ _SAYS = {
         "retry the request alone, or append the message where the retried function is called",
         "what runs the function again",
     ),
-    How.RETURNED: (
-        "the function that returns this message has appended it to {h} already: the model reads it twice",
-        "append it there or here",
-        "stored by the function that is called here",
-    ),
     How.CALLBACK: (
         "the callback appends to {h}, and so does the function that is given both: each message is stored twice",
         "give it a callback that does something else, or a history of its own",
         "stored here as well",
-    ),
-    How.IN_BULK: (
-        "what is added to {h} holds messages that were appended to it one by one: the model reads them twice",
-        "append each message once: here, or where it comes",
-        "stored here before",
     ),
     How.LOADED: (
         "what is added to {h} begins with all that is in it already: the history doubles with each turn",

@@ -12,17 +12,13 @@ from collections.abc import Callable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.obligations.held_parts import place_of
-from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places, Same
 from lint_rules.obligations.repeated import Repeated
-from lint_rules.rules.double_history_append.added_whole import AddedWhole, added_by_runs
+from lint_rules.rules.double_history_append.added_whole import added_by_runs, added_whole
 from lint_rules.rules.double_history_append.callbacks import by_callback
-from lint_rules.rules.double_history_append.handed_back import made_by
 from lint_rules.rules.double_history_append.joined import Joined, Joins
 from lint_rules.rules.double_history_append.saved_first import SavedFirst
 from lint_rules.rules.double_history_append.written_back import written_back
@@ -53,16 +49,14 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
             continue
         written = anatomy.transcript.stored(function) or joins.of(function) or joins.stored_elsewhere(function)
         places = Places(anatomy, function)
-        yield from AddedWhole(places).all()
+        yield from added_whole(places)
         yield from by_callback(anatomy, function)
         yield from written_back(anatomy, function)
         if written:
             yield from Repeated(places).all()
             sequence = _Sequence(places)
             yield from sequence.all()
-            yield from sequence.in_bulk()
             yield from sequence.along(joins, saves)
-            yield from (double for stored in places.all for double in _returned(places, stored))
     yield from added_by_runs(anatomy)
 
 
@@ -136,10 +130,7 @@ class _Sequence:
             return False
         of_reply = first.role == "assistant" or first.calls is not None
         says = self.again.told_at(first.node) if of_reply else None
-        if self.again.follows(first.node, then.node, avoiding, says=says):
-            return True
-        failed = self.again.failed(first.node)
-        return bool(failed) and self._comes_after(failed, then, avoiding) and self.places.stays_behind(first)
+        return self.again.follows(first.node, then.node, avoiding, says=says)
 
     def _has(self, then: Stored, first: Stored, same: Same, slots: frozenset[Slot]) -> bool:
         """Whether the names by which a message goes have got it on a way between two places, and nothing else since.
@@ -171,31 +162,6 @@ class _Sequence:
         """Whether one place has the message from the list itself: `xs = [system, *xs]`, where `xs.append({...})`."""
         made = {stored.message.node for stored in (first, then) if stored.message is not None}
         return len(made) == 1 and any(self.module.inside(node, place.node) for node in made for place in (first, then))
-
-    def in_bulk(self) -> Iterator[Double]:
-        """What was stored one by one, in the history and in a list of the turn, and then with all that is in that."""
-        moves = [m for m in Moves(self.again).all() if isinstance(m.source, cst.Name)]
-        alike = self._alike(lambda stored: True) if moves else {}
-        for move in moves:
-            turn = self.places.facts.slots.of(move.source)
-            for (key, slot), held in alike.items():
-                if slot != turn or move.target == turn:
-                    continue
-                for there, same in alike.get((key, move.target), ()):
-                    if there.node is not move.node and self._are_one(held[0], (there, same), move):
-                        stored = Stored(move.node, self.function, move.target, "extend", None, None)
-                        yield Double(How.IN_BULK, stored, there.node)
-                        break
-
-    def _are_one(self, held: _Alike, there: _Alike, move: Move) -> bool:
-        """Whether one message gets into both lists, and both are as they were when one is added to the other."""
-        emptied = self.again.unstored(held[0].slot) | self.again.unstored(move.target)
-        for first, last in ((held, there), (there, held)):
-            renewed = self.again.renewed(first[1].until(last[1]))
-            if self.again.follows(first[0].node, last[0].node, renewed):
-                if self.again.follows(last[0].node, move.node, emptied):
-                    return True
-        return False
 
     def along(self, joins: Joins, saves: SavedFirst) -> Iterator[Double]:
         """What is put beside a history that holds it already, or stored where a function of another file does so."""
@@ -304,56 +270,6 @@ class _Sequence:
 
 def _is_in(message: cst.CSTNode, arg: cst.Arg) -> bool:
     return any(part is message for part in walk(arg))
-
-
-# -- both sides of a call -----------------------------------------------------------------------------------------
-
-
-def _returned(places: Places, stored: Stored) -> Iterator[Double]:
-    """`reply = ask(history)` has stored the reply already, and the caller stores it once more."""
-    if stored.message is None or stored.write is None or stored.write.node is not stored.node:
-        return
-    for part in (places.value(stored), stored.message.content):
-        call, at = (made_by(places.anatomy, part) if part is not None else None) or (None, None)
-        if call is not None and at is None and _gives_back(places.anatomy, call, stored):
-            if places.again.follows(call, stored.node, places.again.unstored(stored.slot)):
-                yield Double(How.RETURNED, stored, call)
-                return
-
-
-def _gives_back(anatomy: Anatomy, call: cst.Call, stored: Stored) -> bool:
-    """Whether the function that `call` runs returns a message, or its text, that it has stored in this list."""
-    there, callee = body(anatomy, call) or (None, None)
-    if there is None or callee is None or callee.kind != "function":
-        return False
-    handed = {
-        slot
-        for slot, value in there.facts.slots.bindings(call, callee)
-        if stored.slot is not None and anatomy.facts.slots.of(value) == stored.slot
-    }
-    lists = handed | ({stored.slot} if there is anatomy else set())
-    returned = [n for n in callee.nodes_of(cst.Return) if n.value is not None and not handlers.is_neutral(n.value)]
-    own = [one for one in there.transcript.in_lists(callee) if one.slot in lists and one.write is not None]
-    own = [one for one in own if one.write is not None and one.write.node is one.node] if returned else []
-    inside = Places(there, callee) if own else None
-    return inside is not None and any(_gives(inside, one, node) for one in own for node in returned)
-
-
-def _gives(inside: Places, first: Stored, node: cst.Return) -> bool:
-    """Whether a function returns here what it has stored at a place before, on every way."""
-    again, value = inside.again, node.value
-    if first.write is None or first.write.value is None or value is None:
-        return False
-    said = {said for _, said in inside.identities(first)} | {ex.source(first.write.value, 400)}
-    given = {ex.source(origin, 400) for origin, _ in inside.origins(value)}
-    block, name = ex.member(value) or (value, "")  # `block.text` of `for block in reply.content`
-    slot = inside.facts.slots.of_name(block) if name == "text" else None
-    given |= {ex.source(each, 400) for each in inside.facts.gone_through(slot)} if slot is not None else set()
-    return (
-        not said.isdisjoint(given)
-        and again.follows(first.node, node, again.renewed(again.parts(first.write.value)))
-        and all(again.graph.dominates(a, b) for a in again.points(first.node) for b in again.points(node))
-    )
 
 
 def _translated(owner: str, call: cst.Call, callee: Scope, given: dict[str, cst.BaseExpression]) -> str | None:
