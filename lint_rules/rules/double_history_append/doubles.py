@@ -20,7 +20,7 @@ from lint_rules.obligations.repeated import Repeated
 from lint_rules.rules.double_history_append.added_whole import added_by_runs, added_whole
 from lint_rules.rules.double_history_append.callbacks import by_callback
 from lint_rules.rules.double_history_append.joined import Joined, Joins
-from lint_rules.rules.double_history_append.saved_first import SavedFirst
+from lint_rules.rules.double_history_append.saved_first import saved_before
 from lint_rules.rules.double_history_append.written_back import written_back
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point
@@ -43,7 +43,7 @@ def doubles(anatomy: Anatomy) -> Iterator[Double]:
 
 
 def _all(anatomy: Anatomy) -> Iterator[Double]:
-    joins, saves = Joins(anatomy), SavedFirst(anatomy)
+    joins = Joins(anatomy)
     for function in anatomy.module.functions:
         if function.kind == "class":
             continue
@@ -56,7 +56,7 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
             yield from Repeated(places).all()
             sequence = _Sequence(places)
             yield from sequence.all()
-            yield from sequence.along(joins, saves)
+            yield from sequence.along(joins)
     yield from added_by_runs(anatomy)
 
 
@@ -163,14 +163,15 @@ class _Sequence:
         made = {stored.message.node for stored in (first, then) if stored.message is not None}
         return len(made) == 1 and any(self.module.inside(node, place.node) for node in made for place in (first, then))
 
-    def along(self, joins: Joins, saves: SavedFirst) -> Iterator[Double]:
+    def along(self, joins: Joins) -> Iterator[Double]:
         """What is put beside a history that holds it already, or stored where a function of another file does so."""
         elsewhere = joins.stored_elsewhere(self.function)
         stored = [place for place in (*self.places.all, *elsewhere) if place.role in {"user", "assistant"}]
         asking = {joined.node for joined in joins.of(self.function)}  # what sends a message saves it in its own way
         for joined in joins.of(self.function):
             then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
-            saved = (first for first in saves.before(self.function, joined) if first.node not in asking)
+            found = saved_before(self.places.anatomy, self.function, joined)
+            saved = (first for first in found if first.node not in asking)
             for first, slots in self._said_before(then, [*stored, *saved]):
                 if self._is_along(first, joined, slots):
                     how = How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT
