@@ -84,11 +84,9 @@ class _Sequence:
         self.function = places.function
         self.ways = places.again
         self.joins = joins
-        self.elsewhere = joins.stored_elsewhere(self.function)
-        self.stored = [*places.all, *self.elsewhere]
 
     def again(self) -> Iterator[Double]:
-        """What is stored where it was stored before, here or by functions of other files."""
+        """What is stored where it was stored before, again, here or by what is called."""
         for alike in self._alike().values():
             ordered = sorted(alike, key=lambda each: self.module.order[each[0].node])[:_MOST_ALIKE]
             for number, (then, same) in enumerate(ordered):
@@ -105,7 +103,7 @@ class _Sequence:
             then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
             found = saved_before(self.places.anatomy, self.function, joined)
             saved = [first for first in found if first.node not in asking]
-            for first, same in self._said_before(then, [*self.stored, *saved]):
+            for first, same in self._said_before(then, [*self.places.all, *saved]):
                 if self._is_along(first, joined, same):
                     how = How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT
                     yield Double(how, then, first.node, inner=joined.inner)
@@ -117,7 +115,7 @@ class _Sequence:
     def _alike(self) -> dict[tuple[object, Slot | None], list[_Alike]]:
         """The places of each message in each list."""
         found: defaultdict[tuple[object, Slot | None], dict[cst.CSTNode, _Alike]] = defaultdict(dict)
-        for stored in self.stored:
+        for stored in self.places.all:
             for key, same in self.places.identities(stored).items():
                 found[key, self._place(stored)].setdefault(stored.node, (stored, same))
         return {key: list(group.values()) for key, group in found.items()}
@@ -138,8 +136,6 @@ class _Sequence:
             return False
         if self.ways.is_flagged(then.node, then.slot) or self._is_optional(first) or self._is_optional(then):
             return False
-        if first in self.elsewhere and self._asks(first) and then in self.elsewhere:
-            return False  # asked anew
         slots = other.until(same)
         avoiding = AnyOf(self.ways.unstored(first.slot), self.ways.renewed(slots))
         of_reply = first.role == "assistant" or first.calls is not None
@@ -149,9 +145,6 @@ class _Sequence:
             and self.ways.follows(first.node, then.node, avoiding, says=says)
             and self._has(then, first, same, avoiding)
         )
-
-    def _asks(self, stored: Stored) -> bool:
-        return isinstance(stored.node, cst.Call) and self.places.anatomy.turns.reaches_model(stored.node)
 
     def _has(self, then: Stored, first: Stored, same: Same, avoiding: AnyOf) -> bool:
         """Whether the names by which a message goes have got it on a way between two places, and nothing else since.

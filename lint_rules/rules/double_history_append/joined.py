@@ -16,8 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.growth import keeps_conversation
-from lint_rules.anatomy.messages.messages import ROLES, Message, Role
-from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.messages import Message, Role
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -84,7 +83,6 @@ class Joins:
         self.module = anatomy.module
         self._hops = hops
         self._known: dict[Scope, list[Joined]] = {}
-        self._stored: dict[Scope, list[Stored]] = {}
         self._elsewhere: dict[Anatomy, Joins] = {}
 
     def of(self, function: Scope) -> list[Joined]:
@@ -363,56 +361,6 @@ class Joins:
         part = moved(said, root, place)
         read = (n for n in function.nodes_of(cst.Attribute, cst.Subscript) if self.slots.of(n) == part)
         return next(read, None), part
-
-    def stored_elsewhere(self, function: Scope) -> list[Stored]:
-        """What functions of other files put into a list that they are handed, or keep, with a text of the caller's."""
-        if function not in self._stored:
-            self._stored[function] = []  # a function that calls itself
-            self._stored[function] = list(self._find_stored(function))
-        return self._stored[function]
-
-    def _find_stored(self, function: Scope) -> Iterator[Stored]:
-        keepers = {root_object(one.slot) for one in self.of(function)}
-        for call in function.nodes_of(cst.Call):
-            base = ex.receiver(call)
-            keeps = base is not None and self.slots.of(base) in keepers  # what the history is taken from
-            keeps = keeps or isinstance(base, (cst.Name, cst.Attribute))
-            found = self._runs(call, any_call=keeps) if call.args else None
-            if found is not None and found[1] is not function:
-                yield from self._stored_by(call, function, *found)
-
-    def _stored_by(self, call: cst.Call, function: Scope, there: Joins, callee: Scope) -> Iterator[Stored]:
-        """What the function that a call runs stores, as `function` has it; of one of this file what others store."""
-        given, base = dict(there.slots.bindings(call, callee)), ex.receiver(call)
-        own = there.anatomy.transcript.stored(callee) if there is not self else []
-        for one in (*own, *there.stored_elsewhere(callee)):
-            role = one.role or there._role(one, given, callee)
-            if one.kind in GROWING and role in _SAYS and one.slot is not None and one.message is not None:
-                said, _ = self._handed(there._says(one.message, callee), given, function)
-                root = root_object(one.slot)
-                held = there.anatomy.transcript.parameter(one.slot, callee) or root
-                slot = self.slots.of(given[held]) if held in given else None
-                slot = moved(one.slot, held, slot) if slot is not None and held == root else slot
-                if slot is None and there is self and root[:2] != ("var", callee):
-                    slot = one.slot
-                elif slot is None and base is not None:
-                    slot = self._of_object(one.slot, base)
-                if said is not None and slot is not None and there._is_certain(one):
-                    message = replace(one.message, node=call, role=role, content=said)
-                    yield Stored(call, function, slot, "append", message, None)
-
-    def _role(self, one: Stored, given: dict[Slot, cst.BaseExpression], function: Scope) -> Role | None:
-        """The role of a message that a function stores under the one that it is handed."""
-        said = ex.dict_items(one.message.node).get("role") if one.message is not None else None
-        parameter = self.slots.of(said)
-        return ROLES.get(ex.text(given[parameter]) or "") if parameter in given else None
-
-    def _is_certain(self, one: Stored) -> bool:
-        """Whether no condition of its function decides whether a message is stored."""
-        outer = self.module.parent[one.node]
-        while not isinstance(outer, (cst.If, cst.FunctionDef, cst.ExceptHandler, cst.Module)):
-            outer = self.module.parent[outer]
-        return isinstance(outer, cst.FunctionDef)
 
     # -- what tells that it is not there ----------------------------------------------------------------------
 
