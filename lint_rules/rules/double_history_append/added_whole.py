@@ -12,7 +12,7 @@ from lint_rules.anatomy.messages.run_results import is_given, runs
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
-from lint_rules.obligations.places import Double, How, Places
+from lint_rules.rules.double_history_append.places import Double, How, Places
 from lint_rules.syntax import expressions as ex
 
 _WHOLE = words.ALL_MESSAGES | {"history"}

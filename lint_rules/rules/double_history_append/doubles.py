@@ -15,11 +15,11 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.held_parts import place_of
-from lint_rules.obligations.places import Double, How, Places, Same
-from lint_rules.obligations.repeated import Repeated
 from lint_rules.rules.double_history_append.added_whole import added_by_runs, added_whole
 from lint_rules.rules.double_history_append.callbacks import by_callback
 from lint_rules.rules.double_history_append.joined import Joined, Joins
+from lint_rules.rules.double_history_append.places import Double, How, Places, Same
+from lint_rules.rules.double_history_append.repeated import Repeated
 from lint_rules.rules.double_history_append.saved_first import saved_before
 from lint_rules.rules.double_history_append.written_back import written_back
 from lint_rules.syntax import expressions as ex
@@ -46,7 +46,7 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
     for function in anatomy.module.functions:
         if function.kind != "class":
             places = Places(anatomy, function)
-            yield from (*added_whole(places), *by_callback(anatomy, function), *written_back(anatomy, function))
+            yield from (*added_whole(places), *by_callback(anatomy, function), *written_back(joins, function))
             yield from Repeated(places).all()
             sequence = _Sequence(places, joins)
             yield from (*sequence.again(), *sequence.beside())

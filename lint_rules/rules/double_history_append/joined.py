@@ -22,7 +22,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import CONFIGURED
-from lint_rules.obligations.places import text_of, untrimmed
+from lint_rules.rules.double_history_append.places import text_of, untrimmed
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.elements import iterated, names_of_elements
@@ -55,8 +55,7 @@ class Joined:
     their order, from list to list (none: at `node`).
 
     `list` is what both are put into, if that has a name. `inner` is where it is done, and in which file, if a function
-    that is called at `node` does it; `load` the call there that gives the history, if that file loads it. `said` is
-    what the message says, where the function only hands on what has it.
+    that is called at `node` does it; `load` the call there that gives the history, if that file loads it.
     """
 
     node: cst.CSTNode
@@ -66,7 +65,6 @@ class Joined:
     list: Slot | None = None
     inner: tuple[cst.CSTNode, Anatomy] | None = None
     load: tuple[cst.Call, Anatomy] | None = None
-    said: Slot | None = None
 
 
 _Part = tuple[Slot, tuple[cst.CSTNode, ...]]
@@ -110,7 +108,7 @@ class Joins:
             statement = self.module.statement(node)
             bound = [self.slots.of(t) for t in ex.targets(statement)] if isinstance(statement, cst.Assign) else []
             for one in self._ones(node):
-                for slot, taken in self._wholes(node, 0):
+                for slot, taken in self.wholes(node):
                     if slot not in bound:
                         yield from (Joined(node, slot, message, taken) for message in self._messages(one))
 
@@ -140,7 +138,7 @@ class Joins:
         for value in self.facts.assigned(slot):
             statement = self.module.statement(value)
             put_together = statement is not None and _is_put_together(ex.inner(value))
-            for part, taken in self._wholes(value, 0) if put_together else ():
+            for part, taken in self.wholes(value) if put_together else ():
                 if part != slot:
                     yield part, (*taken, statement)
         yield from self._added(function, slot, 0)
@@ -152,11 +150,11 @@ class Joins:
             if base is None or self.slots.of(base) != slot:
                 continue
             if isinstance(node, cst.AugAssign):
-                yield from ((part, (*taken, node)) for part, taken in self._wholes(node.value, depth))
+                yield from ((part, (*taken, node)) for part, taken in self.wholes(node.value, depth))
             elif ex.called_name(node) == "extend" and len(node.args) == 1:
-                yield from ((part, (*taken, node)) for part, taken in self._wholes(node.args[0].value, depth))
+                yield from ((part, (*taken, node)) for part, taken in self.wholes(node.args[0].value, depth))
             elif ex.called_name(node) == "append" and (loop := self._loop_over_all(node)) is not None:
-                yield from ((part, (*taken, loop)) for part, taken in self._wholes(iterated(loop.iter), depth))
+                yield from ((part, (*taken, loop)) for part, taken in self.wholes(iterated(loop.iter), depth))
 
     def _loop_over_all(self, call: cst.Call) -> cst.For | None:
         """The loop in which a call gets something of each element of a list: no test compares that with others."""
@@ -177,7 +175,7 @@ class Joins:
             begun = self._begun_with(call) or list(self._past(call))
             if not begun and ex.called_name(call) in CONFIGURED and self.slots.callee(call) is None and values:
                 values = [value for key, value in ex.dict_items(values[0]).items() if key != "messages"]
-                begun = [part for value in values for part in self._wholes(value, 0)]
+                begun = [part for value in values for part in self.wholes(value)]
             for value in values if begun else ():
                 if ex.reads_place(ex.inner(value)) and not self.anatomy.is_history(value):
                     message = Message(call, "user", content=value)
@@ -187,7 +185,7 @@ class Joins:
         """The history that a call of a library gets beside a message."""
         given = ex.keywords(call) if len(call.args) > 1 and self._runs(call, any_call=True) is None else {}
         for keyword in _BESIDE & given.keys():
-            yield from self._wholes(given[keyword], 0)
+            yield from self.wholes(given[keyword])
 
     def _begun_with(self, call: cst.Call) -> list[_Part]:
         """The history with which a conversation was begun that a method goes on with."""
@@ -198,7 +196,7 @@ class Joins:
             past = ex.argument(made, "history") if isinstance(made, cst.Call) else None
             if isinstance(made, cst.Call) and past is not None and keeps_conversation(self.module, made):
                 here = () if bound.point.statement is None else (bound.point.statement,)
-                found += [(slot, (*taken, *here)) for slot, taken in self._wholes(past, 0)]
+                found += [(slot, (*taken, *here)) for slot, taken in self.wholes(past)]
         return found
 
     def _ones(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
@@ -212,25 +210,25 @@ class Joins:
     def _messages(self, value: cst.BaseExpression) -> list[Message]:
         return [m for m in self.anatomy.transcript.messages.of(value) if m.role in _SAYS and m.content is not None]
 
-    def _wholes(self, value: cst.BaseExpression, depth: int) -> list[_Part]:
+    def wholes(self, value: cst.BaseExpression, depth: int = 0) -> list[_Part]:
         """The lists of which a value holds all, or the end."""
         return self._wholes_of((value, depth)) if depth <= _DEEPEST else []
 
     @kept
     def _wholes_of(self, asked: tuple[cst.BaseExpression, int]) -> list[_Part]:
-        return [*self._find_wholes(*asked)]
+        return [*self._findwholes(*asked)]
 
-    def _find_wholes(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
+    def _findwholes(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
         for part in ex.alternatives(value):
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
                 own = set(ex.target_names(part.for_in.target))
                 if not any(_compares(clause.test, own) for clause in part.for_in.ifs):
-                    yield from self._wholes(part.for_in.iter, depth + 1)
+                    yield from self.wholes(part.for_in.iter, depth + 1)
             elif isinstance(part, cst.BinaryOperation) or (copied := sources(part)):
                 inner = [part.left, part.right] if isinstance(part, cst.BinaryOperation) else copied
                 at = ex.slice_of(part)
                 for each in inner if at is None or at.upper is None else ():
-                    yield from self._wholes(each, depth + 1)
+                    yield from self.wholes(each, depth + 1)
             elif (slot := self.slots.of(part)) is not None and not self._may_miss_the_last(part):
                 yield slot, ()
                 yield from self._known_by(part, depth)
@@ -257,12 +255,8 @@ class Joins:
             for bound in definitions if len(definitions) <= _MOST else ():
                 statement = bound.point.statement
                 if bound.kind == "assign" and bound.value is not None and statement is not None:
-                    for slot, taken in self._wholes(bound.value, depth + 1):
+                    for slot, taken in self.wholes(bound.value, depth + 1):
                         yield slot, (*taken, statement)
-                elif bound.kind == "unpack" and isinstance(statement, cst.Assign):
-                    given = ex.inner(statement.value)
-                    if bound.value is None and isinstance(given, cst.Call):  # one of those that a function gives
-                        yield ("call", given), (statement,)
             own, function = self.slots.of(part), self.module.scope_of[part].function
             if own is not None and own[:2] == ("var", function) and not is_parameter(own) and depth < _DEEPEST:
                 yield from self._added(function, own, depth + 1)
@@ -276,7 +270,7 @@ class Joins:
     def _given_back(self, function: Scope, depth: int) -> list[Slot]:
         """The lists of which a function gives back all: as they are, or in one that it has filled with them."""
         returned = function.returned
-        return [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
+        return [slot for value in returned for slot, _ in self.wholes(value, depth + 1)]
 
     # -- by what is called ------------------------------------------------------------------------------------
 
@@ -307,14 +301,16 @@ class Joins:
             there, callee = found
             given = dict(there.slots.bindings(call, callee)) if there.of(callee) else {}
             for one in there.of(callee):
-                said, place = self._handed(one.said or there._says(one.message, callee), given, function)
-                if said is not None or place is not None:
+                said = given.get(there._says(one.message))  # type: ignore[arg-type]
+                if said is not None:
                     message = replace(one.message, node=call, content=said)
                     inner = one.inner or (one.node, there.anatomy)
-                    load = loaded_by(there.anatomy, callee, one)
+                    load = one.load or loaded_by(
+                        there.anatomy, callee, one.slot, one.taken[0] if one.taken else one.node
+                    )
                     outside = list(self._outside(one.slot, call, there, callee))
                     for slot, taken in outside or ([(("call", call), ())] if load is not None else []):
-                        yield Joined(call, slot, message, taken, None, inner, load, place)
+                        yield Joined(call, slot, message, taken, None, inner, load)
 
     def _outside(self, slot: Slot, call: cst.Call, there: Joins, callee: Scope, depth: int = 0) -> Iterator[_Part]:
         """A history of a function as one that calls it names it."""
@@ -322,7 +318,7 @@ class Joins:
         base = ex.receiver(call)
         root = root_object(slot)
         if slot in given:
-            yield from self._wholes(given[slot], depth)
+            yield from self.wholes(given[slot], depth)
         elif root in given:
             place = self.slots.of(given[root])
             yield from [(moved(slot, root, place), ())] if place is not None else ()
@@ -338,8 +334,8 @@ class Joins:
         member = self.slots.member(base, root[2]) if root[0] == "attr" else None
         return moved(slot, root, member) if member is not None else None
 
-    def _says(self, message: Message, function: Scope) -> Slot | None:
-        """What a message says, under the name that was bound first: the parameter, or a part of one."""
+    def _says(self, message: Message) -> Slot | None:
+        """What a message says, under the name that was bound first: it may be a parameter."""
         content = message.content
         for _ in range(_DEEPEST):
             content = untrimmed(text_of(content)) if content is not None else None
@@ -348,19 +344,6 @@ class Joins:
                 break
             content = named
         return self.slots.of(content)
-
-    def _handed(
-        self, said: Slot | None, given: dict[Slot, cst.BaseExpression], function: Scope
-    ) -> tuple[cst.BaseExpression | None, Slot | None]:
-        """What a function is handed, or has as a part of that, as its caller reads and names it."""
-        root = root_object(said) if said is not None else None
-        value = given.get(root) if root is not None else None
-        place = self.slots.of(value)
-        if said is None or root is None or said == root or place is None:
-            return (value, place) if said == root else (None, None)
-        part = moved(said, root, place)
-        read = (n for n in function.nodes_of(cst.Attribute, cst.Subscript) if self.slots.of(n) == part)
-        return next(read, None), part
 
     # -- what tells that it is not there ----------------------------------------------------------------------
 
@@ -382,17 +365,14 @@ class Joins:
         return False
 
 
-def loaded_by(anatomy: Anatomy, function: Scope, joined: Joined) -> tuple[cst.Call, Anatomy] | None:
-    """The call that gave the history of what a function joins, and its file, if a store may have given it."""
-    slot, facts = joined.slot, anatomy.facts
-    if joined.load is not None or slot[0] not in {"call", "return"}:
-        return joined.load
+def loaded_by(anatomy: Anatomy, function: Scope, slot: Slot, place: cst.CSTNode) -> tuple[cst.Call, Anatomy] | None:
+    """The call that gave a list at a place, if a store may have given it, and its file."""
     if slot[0] == "call":
         return (slot[1], anatomy) if isinstance(slot[1], cst.Call) else None
-    place = joined.taken[0] if joined.taken else joined.node
     calls = (call for call in function.nodes_of(cst.Call) if anatomy.module.inside(call, place))
-    found = next((call for call in calls if facts.slots.of(call) == slot), None)
-    return (found, anatomy) if found is not None and Kind.REPLY not in facts.of(slot) else None
+    found = next((call for call in calls if anatomy.facts.slots.of(call) == slot), None)
+    own = found is not None and slot[0] == "return" and Kind.REPLY not in anatomy.facts.of(slot)
+    return (found, anatomy) if found is not None and own else None
 
 
 def _takes_last(cut: cst.CSTNode) -> bool:

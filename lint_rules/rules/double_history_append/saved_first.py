@@ -28,7 +28,8 @@ _EXCEPT = re.compile(r"exclu|before|until|offset|skip|except|^pop$")
 
 def saved_before(anatomy: Anatomy, function: Scope, joined: Joined) -> Iterator[Stored]:
     """What `function` saves before it loads what the message is joined with, from where it saves to."""
-    found = loaded_by(anatomy, function, joined)
+    place = joined.taken[0] if joined.taken else joined.node
+    found = joined.load or loaded_by(anatomy, function, joined.slot, place)
     if found is None:
         return
     load, there = found

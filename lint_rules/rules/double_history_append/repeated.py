@@ -13,10 +13,11 @@ import libcst as cst
 
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.program.handlers import retries
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Loop
-from lint_rules.obligations.places import Double, How, Places
+from lint_rules.rules.double_history_append.places import Double, How, Places
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import iterated
 from lint_rules.syntax.graph import AnyOf, Point
@@ -189,9 +190,3 @@ class Repeated:
         here, bound = set(self.again.points(stored.node)), self.again.bound(slot, grown=False)
         given = slot[2] in {p.name.value for p in parameters(self.function)}
         return given and bound.isdisjoint(here) and not self.again.leads(bound, here)
-
-
-def retries(decorator: cst.BaseExpression) -> bool:
-    """`@retry(...)`, `@tenacity.retry`, `@backoff.on_exception(...)`."""
-    name = (ex.dotted(ex.uncalled(decorator)) or "").lower()
-    return "retry" in name or name.startswith("backoff.") or name.rpartition(".")[2] == "on_exception"
