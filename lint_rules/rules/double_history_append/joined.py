@@ -257,6 +257,10 @@ class Joins:
                 if bound.kind == "assign" and bound.value is not None and statement is not None:
                     for slot, taken in self.wholes(bound.value, depth + 1):
                         yield slot, (*taken, statement)
+                elif bound.kind == "unpack" and isinstance(statement, cst.Assign):
+                    given = ex.inner(statement.value)
+                    if bound.value is None and isinstance(given, cst.Call):  # one of those that a function gives
+                        yield ("call", given), (statement,)
             own, function = self.slots.of(part), self.module.scope_of[part].function
             if own is not None and own[:2] == ("var", function) and not is_parameter(own) and depth < _DEEPEST:
                 yield from self._added(function, own, depth + 1)
