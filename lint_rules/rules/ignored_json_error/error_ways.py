@@ -22,18 +22,16 @@ from lint_rules.anatomy.rounds.waits import Waits, is_input
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.provenance import made_from
-from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.ignored_json_error import dispatch
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope, SourceModule, decorators
+from lint_rules.syntax.module import Scope, decorators
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import walk
 
-_SENT = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.RESULT})
 SILENT = (Ending.NEUTRAL, Ending.DROPS)
 
 
@@ -113,8 +111,6 @@ def way_inside(
     while (handling := handlers.handling_of(anatomy.module, here, errors, loop.node if loop else None)) is not None:
         if handling.ending in SILENT:
             return Way(handling=handling)
-        if loop is not None and _only_collects(anatomy, handling, loop):
-            return Way(handling=replace(handling, ending=Ending.DROPS))
         raised = _raised(anatomy, handling) if handling.ending is Ending.RAISES else frozenset()
         whole = _takes_all(anatomy, handling, function)
         if not raised:
@@ -235,33 +231,6 @@ def _tells_model(anatomy: Anatomy, stored: Stored, handler: cst.CSTNode) -> bool
     said += [part for name in said for value in anatomy.facts.values_of(name) for part in made_from(anatomy, value)]
     speaks = any(name.value in names for name in said)
     return speaks or stored.role != "assistant"
-
-
-def _only_collects(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
-    """Whether all that a handler makes goes into lists that no round reads: `outcomes.append({"error": str(exc)})`."""
-    module, facts, lists = anatomy.module, anatomy.facts, set[Slot]()
-    for line in walk_scope(handling.handler.body):
-        if isinstance(
-            line, (cst.Raise, cst.Return, cst.Yield, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr)
-        ):
-            return False
-        if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and not handlers.is_logging(line.value):
-            base = ex.receiver(line.value) if ex.called_name(line.value) == "append" else None
-            slot = facts.slots.of_name(base)
-            if slot is None or not _SENT.isdisjoint(facts.of(slot)):
-                return False
-            lists.add(slot)
-    uses = [name for slot in lists for name in facts.names.get(slot, ()) if module.inside(name, loop.node)]
-    return bool(lists) and all(_is_grown(module, name) for name in uses)
-
-
-def _is_grown(module: SourceModule, name: cst.Name) -> bool:
-    """`name.append(value)`, as a statement; or it is given back, which ends the rounds."""
-    if isinstance(module.statement(name), cst.Return):
-        return True
-    method = module.parent[name]
-    call = module.parent[method] if isinstance(method, cst.Attribute) and method.attr.value == "append" else None
-    return isinstance(call, cst.Call) and call.func is method and module.is_statement(call)
 
 
 def _raised(anatomy: Anatomy, handling: Handling) -> frozenset[str]:
