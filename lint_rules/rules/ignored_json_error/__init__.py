@@ -55,40 +55,40 @@ def run(client, messages, tools):
 ```
 
 ## How it decides
-The text must be known to come from a model, and is read by a decoder of JSON, `ast.literal_eval` or `eval`: the
-arguments of a tool call, streamed `partial_json`, or what such text flowed into, also in a function of another file,
-where that gets it. The way of the error is followed: to the handlers around the parse, and to those around the calls of
-the function, as far as the round loop; an error that is raised in its place is followed by its class. One that leaves
-the file, or a function whose docstring says what it raises, is its callers' affair, and is reported in the round loop
-of another file that asks by such a function and catches nothing.
-A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
-these, and more than a log reads; but not where every way from it leaves the round loop in which it stands, nor where
-all that it makes goes into a list which no round reads. A parser of several attempts tells of it where it raises in the
-end, or gives something else then. A `None` by which callers leave calls out of their list, or a test goes on to the
-next call, says nothing to the model. Nor does a handler that makes the same call all the same: with `{}` for what was
-parsed, with the text itself, which a tool is run with unasked or becomes the `input` of a `tool_use` block, with a dict
-of its own (`{"raw": text}`) whose key nothing asks for, or with the default that its callers name.
-A model's text is a call where what is parsed says what is done: a name and arguments are read of it, it is the key of
-what is looked up and called, or a call is put together of its parts. In such a text a piece in braces or fences may be
-a call or not, and a parse that fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`),
-or goes with something else that the same match has given, is a call; where it is passed over, and nothing is stored
-that says so, it is reported, and so is a call made of it with a name that stands beside it in the text. A reply that
-says anything else is reported where its error ends the rounds, or the attempts to get another one.
-Arguments that are parsed once more behind the loop over the calls are only looked at here, and nothing is lost; nor is
-a text malformed that has been parsed before on all ways here, or that an adapter has written itself.
-Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
-the user in a loop, which is over then, or that take it from where an installed package keeps it for the next run. A
-handler that stands around the request as well ends the turn, if no other request follows for this call, and it stores
-nothing, or no more than an answer in the model's name that does not say what has failed. A handler that leaves the
-rounds is none for a call of which all that is parsed is looked at, such as the mark of a judge.
-What is written as JSON is a model's own, and no error comes of it, but where the program makes a call itself of what it
-is handed by keywords: `json.dumps` without `default` is reported where that goes into a history, as the tool has run by
-then.
+**Reported when** a decoder of JSON, `ast.literal_eval` or `eval` reads text that a model wrote as a call, and its error
+
+1. leaves the round loop, or the loop over the attempts to get a reply: the run is over;
+2. leaves a method or a reusable function, where the file has no round loop: the turn is over;
+3. ends in a handler around the request as well, after which no other request follows, and which stores nothing, or no
+   more than an answer in the model's name that does not say what has failed;
+4. ends in a handler that puts `{}`, `""`, `[]` or `None` in its place, with which the call is made, untested;
+5. ends in a handler that passes or logs, and nothing answers the call;
+6. or `json.dumps` of a part of a call is swallowed: such values then all look alike.
+
+Text is a call where it is the arguments of a tool call, streamed `partial_json`, or what these flowed into; and a
+model's text of which a name and arguments are read, or by which something is looked up and called, or of whose parts a
+call is put together. A reply that says anything else counts in 1 alone.
+
+**Followed**
+
+- The error through the handlers around the parse, and those around the calls of the function, as far as the round
+  loop; one that is raised in its place by its class.
+- Text through names, parts, and functions of the file, and of other files that hand over what a model wrote.
+
+**Silent when**
+
+- a handler returns or stores anything that says more than a neutral value, and more than a log reads;
+- the function raises an error of its own, or its docstring says what it raises: that is its callers' affair;
+- the value that was put in its place is tested, or the function gives back `None`;
+- another form of the text is tried, or the text itself goes on;
+- a piece in braces or fences is no call: the words that tell one from the rest (`<tool_call>`, `ACTION:`) are missing;
+- the text still grows, has been parsed before on all ways, was written by the program itself, or is of the past;
+- a script without a loop that asks the user parses it.
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
-exception of its own, or its docstring says so. An exception whose class the file raises for whatever fails with a
-request, too, is none of its own.
+exception of its own, or its docstring says so. Nor is it seen that a function has parsed the call, or all of them,
+before, or that a `None` makes callers leave calls out.
 
 ## Fix safety
 Unsafe: where the loop over calls stores a tool message behind the parse, a call that cannot be parsed is answered by
@@ -114,12 +114,13 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.ignored_json_error import outside
 from lint_rules.rules.ignored_json_error.error_ways import SILENT, way_of_error
-from lint_rules.rules.ignored_json_error.failed_parses import is_dropped, is_put_to_use, value_instead
+from lint_rules.rules.ignored_json_error.failed_parses import held_instead, is_dropped, value_instead
 from lint_rules.rules.ignored_json_error.fixes import repair
 from lint_rules.rules.ignored_json_error.model_json import part_of_call, written_by_model
 from lint_rules.rules.ignored_json_error.parse_attempts import is_attempt
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.reaching import Definition
 
 _UNTOLD = "the model is never told"
 _HELP = (
@@ -151,11 +152,6 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     handling = way.handling or (handlers.handling_of(anatomy.module, call, way.errors) if way.told else None)
     if handling is not None:
         yield from _swallowed(anatomy, call, text, note, handling, function)
-    elif way.loop is not None and way.ended is not None:
-        if way.meant or (is_put_to_use(anatomy, call) and not is_attempt(anatomy, call, way.ended, function)):
-            message = f"malformed `{text}` ends the run: its handler leaves the round loop, and the model is never told"
-            notes = (note, Note(way.ended.handler, "this handler"), Note(way.loop.node, "the round loop that it ends"))
-            yield Draft(call, message, _HELP, notes)
     elif way.ended is not None:
         if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given):
             message = f"malformed `{text}` ends the turn: the handler around it gives up, and the model is never told"
@@ -190,11 +186,24 @@ def _swallowed(
     if neutral is not None:
         message = f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it, {_UNTOLD}"
     elif is_dropped(anatomy, call, handling):
-        message = f"the error of parsing `{text}` is dropped: nothing answers the call, and {_UNTOLD}"
+        held = [
+            _told(definition, anatomy.module.statement(call)) for definition in held_instead(anatomy, call, handling)
+        ]
+        message = f"the error of parsing `{text}` is dropped: the call gets no result and the model is never told"
+        if held:
+            told = " or ".join(dict.fromkeys(held))
+            message = f"malformed `{text}` is passed over: the tool call goes on with {told}, the model is never told"
     else:
         return
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, handling))
+
+
+def _told(held: Definition, parse: cst.CSTNode) -> str:
+    """What goes into the tool call for what could not be parsed."""
+    if held.point.statement is parse:
+        return "the arguments of the call before"
+    return f"`{ex.source(held.value, 30)}`" if held.value is not None else f"what `{held.name}` held before"
 
 
 def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:

@@ -115,8 +115,8 @@ def way_inside(
         whole = _takes_all(anatomy, handling, function)
         if not raised:
             if handling.ending is not Ending.RAISES or whole:
-                if _leaves(anatomy, handling, loop) if loop is not None else _gives_up(anatomy, handling, function):
-                    return Way(loop=loop, errors=errors, meant=meant, ended=handling)
+                if loop is None and _gives_up(anatomy, handling, function):
+                    return Way(errors=errors, meant=meant, ended=handling)
             return Way(told=True)
         meant = meant or not (whole or _raises(handling.handler) & _raised_for_requests(anatomy, anatomy.module.top))
         here, errors = handling.guard, raised
@@ -144,11 +144,6 @@ def _raises(handler: cst.CSTNode) -> frozenset[str]:
     """The classes of the errors that a handler raises."""
     raised = (node.exc for node in walk(handler) if isinstance(node, cst.Raise) and node.exc is not None)
     return frozenset(ex.dotted(ex.uncalled(exc)) or "" for exc in raised) - {""}
-
-
-def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
-    """Whether a handler in a round loop ends that: no way from it leads to another round, or to another request."""
-    return _is_the_end(anatomy, handling, loop.function, anatomy.flow(loop.function).at(loop.node))
 
 
 def _is_turn(anatomy: Anatomy, node: cst.CSTNode, functions: Iterable[Scope]) -> bool:
@@ -198,12 +193,12 @@ def _gives_on_name(anatomy: Anatomy, node: cst.CSTNode) -> bool:
     )
 
 
-def _is_the_end(anatomy: Anatomy, handling: Handling, function: Scope, rounds: Iterable[Point] = ()) -> bool:
+def _is_the_end(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
     """Whether no way from a handler leads to another request; what the next call of the same reply leads to is none."""
     flow = anatomy.flow(function)
     begins = flow.within(walk(handling.handler.body))
     asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
-    again = {*rounds, *anatomy.points(function, asks)}
+    again = {*anatomy.points(function, asks)}
     around = (outer for outer in anatomy.module.ancestors(handling.handler) if isinstance(outer, cst.For))
     calls = [outer for outer in around if Kind.CALLS in anatomy.facts.kinds(outer.iter)]
     following: set[tuple[Point, Edge]] = {(head, "true") for loop in calls for head in flow.at(loop)}

@@ -15,6 +15,8 @@ from lint_rules.rules.ignored_json_error.parse_attempts import is_tried_otherwis
 from lint_rules.rules.ignored_json_error.uses import flows_on, is_tested, uses_after
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.reaching import Definition
+from lint_rules.syntax.walk import walk
 
 # -- a value in its place ---------------------------------------------------------------------------------------
 
@@ -79,7 +81,7 @@ def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
         (handling.ending is Ending.DROPS or _is_unread(anatomy, call, handling))
         and not _ends_in_error(anatomy, call, handling)
         and not is_tried_otherwise(anatomy, call, handling)
-        and is_put_to_use(anatomy, call)
+        and _is_put_to_use(anatomy, call)
     )
 
 
@@ -109,7 +111,24 @@ def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool
     )
 
 
-def is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
+def held_instead(anatomy: Anatomy, call: cst.Call, handling: Handling) -> list[Definition]:
+    """What the name held before that the value was to get, if the way of the error leads to where it is put to use.
+
+    The statement that parses is among them where the call before it left its arguments. None where the way leads by.
+    """
+    function = anatomy.module.scope_of[call].function
+    flow, reaching, parse = anatomy.flow(function), anatomy.reaching(function), anatomy.points(function, [call])
+    handler = handling.handler
+    failed = flow.within(walk(handler.body)) if isinstance(handler, cst.ExceptHandler) else parse
+    for name in _names(anatomy, call) if handling.ending is Ending.DROPS else ():
+        uses = anatomy.points(function, [use for use in _put_to_use(anatomy, call) if use.value == name])
+        bound = {definition.point for definition in reaching.definitions if definition.name == name}
+        if flow.reaches(failed, uses, bound):
+            return list(dict.fromkeys(held for point in parse for held in reaching.at(point, name)))
+    return []
+
+
+def _is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether what is parsed, if it gets a name, is run, stored or given back."""
     return not _names(anatomy, call) or any(_put_to_use(anatomy, call))
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.ignored_json_error import dispatch, outside
 from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.elements import counted
 from lint_rules.syntax.mentions import mentions, names_in
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import children, walk
 
 _MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A-Za-z]|```json", re.IGNORECASE)
@@ -28,7 +25,6 @@ _LABEL = re.compile(r"\[[A-Z_]{4,}\]")
 _SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
 """What letters in a pattern do not stand for themselves: classes, names of groups."""
 _MOST_STEPS = 12
-_OF_DICTS = frozenset({"get", "items", "keys", "values", "pop", "setdefault", "update"})
 
 
 def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
@@ -78,10 +74,7 @@ def is_marked(anatomy: Anatomy, call: cst.Call) -> bool:
 
 
 def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
-    """The strings by which a text was cut out, and those that tests around its parse look for in the model's text.
-
-    Where nothing shows that a model wrote it, those of patterns that a text matches which the function gets.
-    """
+    """The strings by which a text was cut out, and those that tests around its parse look for in the model's text."""
     facts, seen = anatomy.facts, set[Slot]()
     queue = [call.args[0].value]
     for outer in anatomy.module.ancestors(call):
@@ -96,8 +89,7 @@ def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
             if slot is not None and slot not in seen and len(seen) < _MOST_STEPS:
                 seen.add(slot)
                 queue += [*facts.assigned(slot), *facts.given(slot), *facts.gone_through(slot)]
-                queue += _given_to(anatomy, slot[1]) if is_parameter(slot) else ()
-        if _is_text(anatomy, here) or any(_matches_given(anatomy, part) for part in walk(here)):
+        if _is_text(anatomy, here):
             yield from (said for part in _written(anatomy, here) for said in _words(anatomy, part))
 
 
@@ -112,21 +104,6 @@ def _written(anatomy: Anatomy, value: cst.CSTNode) -> Iterator[cst.CSTNode]:
             stack.append(pair[0])
         elif not (isinstance(here, cst.Call) and anatomy.calls.asks(here)):
             stack += children(here)
-
-
-def _given_to(anatomy: Anatomy, callback: Scope) -> list[cst.BaseExpression]:
-    """The calls that are handed a function, to call it with what comes of the rest: `re.sub(mark, callback, text)`."""
-    handed = ((anatomy.module.parent[name], name) for name in anatomy.calls.references.get(callback, ()))
-    calls = (anatomy.module.parent[arg] for arg, _ in handed if isinstance(arg, cst.Arg))
-    return [call for call in calls if isinstance(call, cst.Call)]
-
-
-def _matches_given(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    """`CALL.search(text)`, of a text that the function gets, as it is."""
-    if not isinstance(node, cst.Call) or ex.called_name(node) not in words.MATCHERS:
-        return False
-    slots = (anatomy.facts.slots.of_name(value) for value in ex.positional(node))
-    return any(slot is not None and is_parameter(slot) for slot in slots)
 
 
 def _words(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
@@ -206,10 +183,6 @@ def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop:
 def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """Whether something else is tried, or the text itself is kept: `x = json.loads(x)` that fails leaves x as it is."""
     statement = anatomy.module.statement(call)
-    if _is_taken_for_parsed(anatomy, call, handling):
-        return False
-    if _is_parsed_again(anatomy, call):
-        return True
     if isinstance(statement, cst.Return) or _text_goes_on(anatomy, call, handling):
         return True
     if not isinstance(statement, cst.Assign):
@@ -219,36 +192,6 @@ def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> 
     given = call.args[0].value
     texts = [given, *anatomy.facts.values_of(given)]
     return any(isinstance(outer, cst.For) and _varies(outer, texts) for outer in anatomy.module.ancestors(call))
-
-
-def _is_parsed_again(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether the calls of the loop that holds a parse are parsed once more behind it: this one only looked at them."""
-    module, function = anatomy.module, anatomy.module.scope_of[call].function
-    slot = anatomy.facts.slots.of(call.args[0].value)
-    given = root_object(slot)[2] if slot is not None and root_object(slot)[0] == "var" else ""
-    loops = (n for n in module.ancestors(call) if isinstance(n, cst.For) and given in ex.target_names(n.target))
-    loop = next(loops, None)
-    name = (ex.dotted(counted(loop.iter)) or "").partition(".")[0] if loop is not None else ""
-    uses = uses_after(module, name, loop, function.node) if loop is not None and name else ()
-    return any(_is_parsed(anatomy, use, function) for use in uses)
-
-
-def _is_parsed(anatomy: Anatomy, use: cst.Name, function: Scope) -> bool:
-    """Whether a loop over a value parses arguments, or a function of the project that gets it."""
-    for outer in anatomy.module.ancestors(use):
-        if isinstance(outer, cst.For) and anatomy.module.inside(use, outer.iter):
-            return _parses(anatomy, anatomy.module.nodes_inside(outer.body, function, cst.Call))
-        run = body(anatomy, outer)
-        if run is not None:
-            return _parses(run[0], run[1].nodes_of(cst.Call))
-    return False
-
-
-def _parses(anatomy: Anatomy, calls: Iterable[cst.CSTNode]) -> bool:
-    given = [
-        c.args[0].value for c in calls if isinstance(c, cst.Call) and c.args and anatomy.facts.decoder(c) is not None
-    ]
-    return any(Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(value) for value in given)
 
 
 def _varies(loop: cst.For, texts: list[cst.BaseExpression]) -> bool:
@@ -264,32 +207,6 @@ def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) ->
     if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
         return True
     return isinstance(target, cst.Name) and statement.value is not call and mentions({target.value}, statement.value)
-
-
-def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
-    """`x = json.loads(x)` before `tool(**x)`: the text that an error leaves in the name is used as a dict, untested."""
-    module, given, statement = anatomy.module, call.args[0].value, anatomy.module.statement(call)
-    targets = ex.assigned(statement)
-    if not isinstance(given, cst.Name) or given.value not in {name for t in targets for name in ex.target_names(t)}:
-        return False
-    uses = uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)
-    given_to = (module.parent[module.parent[use]] for use in uses)
-    if any(isinstance(outer, cst.Call) and ex.called_name(outer) == "isinstance" for outer in given_to):
-        return False
-    return any(_is_used_as_dict(module, use) for use in uses)
-
-
-def _is_used_as_dict(module: SourceModule, use: cst.Name) -> bool:
-    """`**x`, `x["key"]`, `x.get("key")`, `x.items()`; the `input` of a `tool_use` block is one (Anthropic API)."""
-    parent = module.parent[use]
-    if isinstance(parent, (cst.Arg, cst.DictElement)):
-        made = module.parent[parent]
-        parts = ex.made_of(made) if isinstance(made, (cst.Dict, cst.Call)) else {}
-        is_input = parts.get("input") is use and "name" in parts
-        return is_input or (isinstance(parent, cst.Arg) and parent.star == "**")
-    if isinstance(parent, cst.Subscript):
-        return parent.value is use and ex.key(parent) is not None
-    return isinstance(parent, cst.Attribute) and parent.attr.value in _OF_DICTS
 
 
 def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
