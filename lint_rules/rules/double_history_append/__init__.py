@@ -60,7 +60,8 @@ def run(client, messages, tools, execute):
 5. the same, where the message was saved, before the history was loaded, to the table, key or file it is loaded from;
 6. a list that begins with all that the history holds is added to it: loaded from it by a method of its object or its
    store, or from the same table; `all_messages()` of a run and `get_history()` of a chat that were given the history;
-7. a function gets a list and a callback that appends to that list, appends each message, and tells the callback.
+7. a method puts a list of its object into a store, message by message, under one key, each time it is run;
+8. a function gets a list and a callback that appends to that list, appends each message, and tells the callback.
 
 **Followed**
 

@@ -12,6 +12,7 @@ from lint_rules.anatomy.messages.run_results import is_given, runs
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
+from lint_rules.rules.double_history_append.added_again import is_added_again, is_told_apart
 from lint_rules.rules.double_history_append.places import Double, How, Places
 from lint_rules.syntax import expressions as ex
 
@@ -24,14 +25,10 @@ def added_whole(places: Places) -> Iterator[Double]:
     moves = Moves(places.again)
     for move in moves.all():
         loaded = moves.loaded(move)
-        if loaded is not None and not _is_told_apart(move) and _is_still_there(places, moves, loaded, move):
+        if loaded is None and is_added_again(places.anatomy, moves, move):
+            yield Double(How.LOADED, Stored(move.node, places.function, move.target, "extend", None, None), move.source)
+        elif loaded is not None and not is_told_apart(move) and _is_still_there(places, moves, loaded, move):
             yield Double(How.LOADED, Stored(move.node, places.function, move.target, "extend", None, None), loaded)
-
-
-def _is_told_apart(move: Move) -> bool:
-    """`store.add(message["id"], message["text"])`: whether a store is told by which id it may have the message."""
-    given = move.node.args if isinstance(move.node, cst.Call) and move.each is not None else ()
-    return any(pair is not None and pair[1] == "id" for pair in (ex.member(arg.value) for arg in given))
 
 
 def _is_still_there(places: Places, moves: Moves, loaded: cst.BaseExpression, move: Move) -> bool:

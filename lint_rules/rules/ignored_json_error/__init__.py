@@ -62,7 +62,7 @@ def run(client, messages, tools):
 3. ends in a handler around the request as well, after which no other request follows, and which stores nothing, or no
    more than an answer in the model's name that does not say what has failed;
 4. ends in a handler that puts `{}`, `""`, `[]` or `None` in its place, with which the call is made, untested;
-5. ends in a handler that passes or logs, and nothing answers the call;
+5. ends in a handler that passes or logs, and nothing answers the call, or the text is then used as a dict;
 6. or `json.dumps` of a part of a call is swallowed: such values then all look alike.
 
 Text is a call where it is the arguments of a tool call, streamed `partial_json`, or what these flowed into; and a

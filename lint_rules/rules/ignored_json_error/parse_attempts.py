@@ -17,7 +17,7 @@ from lint_rules.rules.ignored_json_error import dispatch, outside
 from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import mentions, names_in
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import children, walk
 
 _MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A-Za-z]|```json", re.IGNORECASE)
@@ -25,6 +25,8 @@ _LABEL = re.compile(r"\[[A-Z_]{4,}\]")
 _SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
 """What letters in a pattern do not stand for themselves: classes, names of groups."""
 _MOST_STEPS = 12
+
+_OF_DICTS = frozenset({"get", "items", "keys", "values", "pop", "setdefault", "update"})
 
 
 def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
@@ -183,6 +185,8 @@ def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop:
 def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """Whether something else is tried, or the text itself is kept: `x = json.loads(x)` that fails leaves x as it is."""
     statement = anatomy.module.statement(call)
+    if _is_taken_for_parsed(anatomy, call, handling):
+        return False
     if isinstance(statement, cst.Return) or _text_goes_on(anatomy, call, handling):
         return True
     if not isinstance(statement, cst.Assign):
@@ -207,6 +211,32 @@ def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) ->
     if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
         return True
     return isinstance(target, cst.Name) and statement.value is not call and mentions({target.value}, statement.value)
+
+
+def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """`x = json.loads(x)` before `tool(**x)`: the text that an error leaves in the name is used as a dict, untested."""
+    module, given, statement = anatomy.module, call.args[0].value, anatomy.module.statement(call)
+    targets = ex.assigned(statement)
+    if not isinstance(given, cst.Name) or given.value not in {name for t in targets for name in ex.target_names(t)}:
+        return False
+    uses = uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)
+    given_to = (module.parent[module.parent[use]] for use in uses)
+    if any(isinstance(outer, cst.Call) and ex.called_name(outer) == "isinstance" for outer in given_to):
+        return False
+    return any(_is_used_as_dict(module, use) for use in uses)
+
+
+def _is_used_as_dict(module: SourceModule, use: cst.Name) -> bool:
+    """`**x`, `x["key"]`, `x.get("key")`, `x.items()`; the `input` of a `tool_use` block is one (Anthropic API)."""
+    parent = module.parent[use]
+    if isinstance(parent, (cst.Arg, cst.DictElement)):
+        made = module.parent[parent]
+        parts = ex.made_of(made) if isinstance(made, (cst.Dict, cst.Call)) else {}
+        is_input = parts.get("input") is use and "name" in parts
+        return is_input or (isinstance(parent, cst.Arg) and parent.star == "**")
+    if isinstance(parent, cst.Subscript):
+        return parent.value is use and ex.key(parent) is not None
+    return isinstance(parent, cst.Attribute) and parent.attr.value in _OF_DICTS
 
 
 def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
