@@ -93,7 +93,9 @@ class _Sequence:
                 firsts = (each for each in ordered[:number] if self._follows(each, (then, same)))
                 first = next(firsts, None)
                 if first is not None:
-                    yield Double(How.AGAIN, then, first[0].node)
+                    below = self._below(then)
+                    inner = (below.node, self.places.anatomy) if below is not None else None
+                    yield Double(How.AGAIN, then, first[0].node, inner=inner)
 
     def beside(self) -> Iterator[Double]:
         """What is put beside a history that holds it already."""
@@ -108,6 +110,13 @@ class _Sequence:
                     how = How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT
                     yield Double(how, then, first.node, inner=joined.inner)
                     break
+
+    def _below(self, stored: Stored) -> Stored | None:
+        """Where the function that is called at a place calls what stores the message."""
+        callee, write = self.places.facts.slots.callee(stored.node), stored.write
+        below = self.places.anatomy.transcript.stored(callee) if callee is not None and write is not None else []
+        inner = (one for one in below if one.write is write and write is not None and one.node is not write.node)
+        return next(inner, None)
 
     def _place(self, stored: Stored) -> Slot | None:
         return place_of(self.places.anatomy, stored.slot) if stored.slot is not None else None
