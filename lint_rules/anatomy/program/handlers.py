@@ -227,3 +227,9 @@ def gathered(module: SourceModule, function: Scope) -> dict[str, bool]:
 def _keeps_errors(gather: cst.Call) -> bool:
     told = ex.argument(gather, "return_exceptions")
     return told is not None and ex.dotted(told) == "True"
+
+
+def retries(decorator: cst.BaseExpression) -> bool:
+    """`@retry(...)`, `@tenacity.retry`, `@backoff.on_exception(...)`."""
+    name = (ex.dotted(ex.uncalled(decorator)) or "").lower()
+    return "retry" in name or name.startswith("backoff.") or name.rpartition(".")[2] == "on_exception"

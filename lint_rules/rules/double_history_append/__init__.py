@@ -1,9 +1,7 @@
 """# double-history-append (AGL605)
 
 ## What it does
-Reports a message that is stored in the history twice, or sent twice: the whole reply once for each of its tool calls, a
-growing answer once for each piece of a stream, what was collected so far once in each round, a question once for each
-attempt, the same message by two places, or a question that is put into the history and then sent beside it once more.
+Reports a message that gets into the history a second time, or that is sent beside a history which holds it already.
 
 ## Why is this bad
 The model reads everything it said twice and takes it for what was meant. A reply with tool calls that stands there
@@ -51,51 +49,39 @@ def run(client, messages, tools, execute):
 ```
 
 ## How it decides
-A place that writes to a known history is asked whether it may be followed, on some path, by itself or by another place
-that stores the same message in the same list: made of the same values, none of them bound anew on the way, and nothing
-taken out of the history. A message is the same by whatever names its parts go, and a reply says the same as the message
-made of its content, or of that of what a helper is handed, or of the words of its first block. What a function, also of
-another file, stores in a list that it is handed, and gives back, is there already for who stores it once more. Paths go
-through `finally` and handlers, and agree with their tests: what one test has told, and what a flag was set to, holds at
-the next. Helpers of the file are read with the arguments of their call. Loops count when they go over tool calls, over
-the parts of the very message, over the pieces of a reply, or come back after a failed request only: a prompt that each
-attempt puts together of the same values is the same prompt. And in rounds, where a reply goes into the same history, a
-message is reported that is nothing but a text or list of the function which the rounds make longer, and which nobody
-begins anew; so is a reply, beside its calls, to whose text each round adds its own. What stands beside something else
-may be told again on purpose. What a call hands to an object of a package is stored in the list of that object with
-which a model is asked (`talk.add_message(reply)`, `talk.messages`). `@retry` functions count when they store what they
-got before they ask, and so does a function that is called again where its request has failed. A list that is added to
-another, at once or one by one, also part by part (`store.add(key, message["role"], message["content"])`), is reported
-where it holds all that the other one held (loaded from it by a method of its class, or of its store, also before, into
-an attribute that gets no other list; `all_messages()` of a run of Pydantic AI that was given the other one,
-`to_input_list()` of the Agents SDK, a chat of Gemini), or messages that were appended to both before. So is a list of
-an object that one of its methods puts into a store message by message, under one key, where a turn runs that method, or
-others can by more than one of its methods, and nobody empties the list then, or the store: each run adds all that the
-last one has added. What goes to a store with an id of its own may be there once. So is a list that was loaded from a
-table, a file or a list under a key, and is added there again with all that was in it: as rows, lines or entries, which
-take the place of nothing; not under another key, nor where the function takes the old ones away. A function, or a
-method of an object, that gets a list and a callback stores twice what it appends and tells, where the callback always
-appends to that list.
+**Reported when** a message got into a known history, nothing took it out again, and on some path
 
-A message is sent beside a history where one list, or one request, holds all that the history does, and the message as
-well: `[*history, message]`, a list that the history was put into, a chain that gets both, a text in which both are
-written out, a conversation begun with the history, or a function, also of another file, that does so with what it is
-handed: the history itself, an object that holds it, or a dict that has it under a key, and the message, or what that is
-a part of. It is there twice if a place put the same message into that history before it was taken: stored it, handed it
-to a function of another file that does, or saved it, alone, in a record or in a whole list, where the history is loaded
-from (one table, key or file, by what both bodies say; or a list that an object of another file keeps), be it loaded
-here or by a function of another file that is handed the message. Silent: the history is taken without its last message,
-before it was stored, or by a query or a comprehension that names what was saved; and a condition that looks into the
-history first. Two objects write to one list where one was made with the other's, or was given it.
+1. another place stores the same message in that history: made of the same values, none of them bound anew on the way;
+2. the same place stores it again: in a loop over the tool calls or the parts of one message, over the pieces of one
+   reply, or over the attempts at one request;
+3. a decorator such as `@retry` runs the function again, as its request has failed behind the place;
+4. one list or request gets all of the history and the message once more: `[*history, message]`, a list that the
+   history was put into, a chain that gets both, a conversation that was begun with the history;
+5. the same, where the message was saved, before the history was loaded, to the table, key or file it is loaded from;
+6. a list that begins with all that the history holds is added to it: loaded from it by a method of its object or its
+   store, or from the same table; `all_messages()` of a run and `get_history()` of a chat that were given the history;
+7. a method puts a list of its object into a store, message by message, under one key, each time it is run;
+8. a function gets a list and a callback that appends to that list, appends each message, and tells the callback.
 
-A condition that reads the history, a counter or the number of the turn keeps the rule silent, a helper that asks for
-what it has set itself the last time, and so do fixed texts, which may be repeated on purpose. Messages of OpenAI,
-Anthropic, Gemini, Bedrock, Ollama and LangChain are known.
+**Followed**
+
+- A message is the same by whatever names its parts go; a reply says the same as the message made of its content.
+- Helpers of the file with the arguments of their calls; for 4, 5 and 6 functions of other files, three deep.
+- Paths lead through `finally` and handlers, and agree with their tests. Of errors, those of requests, tools, JSON and
+  what is awaited count.
+- Two objects write to one list where one was made with the other's, or was given it.
+
+**Silent when**
+
+- a condition reads the history, a counter, or a flag that is set there;
+- the message is a fixed text, which may be repeated on purpose;
+- the history is taken without its last message, before the message was stored, or by a query that leaves it out;
+- rows are written over, have an id or another key, or the old ones are taken away;
+- the lists are those of two objects, or one is bound anew.
 
 ## Known problems
-Two names for one list (but for one that a helper hands back, or is given: `messages = history or []`), and a store that
-removes doubles by id, are not seen.
-Errors are followed from requests, tools, JSON and what is awaited only.
+A message that a function of another file appends to a list it is handed, and that is appended here as well, is not
+seen; nor is what each round of a turn collects and sends once more, or a history that is written out in a text.
 
 ## Fix safety
 Unsafe: a statement that stands in the loop itself moves before the loop over the calls or attempts, or behind the
@@ -113,9 +99,9 @@ from collections.abc import Iterator
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
-from lint_rules.obligations.places import Double, How
 from lint_rules.rules.double_history_append.doubles import doubles
 from lint_rules.rules.double_history_append.fixes import repair
+from lint_rules.rules.double_history_append.places import Double, How
 from lint_rules.rules.draft import Draft, Note
 
 _SAYS = {
@@ -129,12 +115,6 @@ _SAYS = {
         "each piece of the stream appends the text so far to {h}: the model finds one more copy of its answer a piece",
         "append the whole answer once, after the loop",
         "the loop over the stream",
-    ),
-    How.PER_ROUND: (
-        "each round appends all that was collected so far to {h}: the model finds what earlier rounds told it once more"
-        " in each",
-        "begin the collection anew in each round",
-        "the loop of rounds",
     ),
     How.AGAIN: (
         "this message is in {h} already: the model reads it twice",
@@ -162,20 +142,10 @@ _SAYS = {
         "retry the request alone, or append the message where the retried function is called",
         "what runs the function again",
     ),
-    How.RETURNED: (
-        "the function that returns this message has appended it to {h} already: the model reads it twice",
-        "append it there or here",
-        "stored by the function that is called here",
-    ),
     How.CALLBACK: (
         "the callback appends to {h}, and so does the function that is given both: each message is stored twice",
         "give it a callback that does something else, or a history of its own",
         "stored here as well",
-    ),
-    How.IN_BULK: (
-        "what is added to {h} holds messages that were appended to it one by one: the model reads them twice",
-        "append each message once: here, or where it comes",
-        "stored here before",
     ),
     How.LOADED: (
         "what is added to {h} begins with all that is in it already: the history doubles with each turn",

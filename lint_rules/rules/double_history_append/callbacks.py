@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 import libcst as cst
@@ -13,7 +12,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.copies import Path, path_of
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.places import Double, How
+from lint_rules.rules.double_history_append.places import Double, How
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -22,28 +21,19 @@ from lint_rules.syntax.module import Scope, parameters
 def by_callback(anatomy: Anatomy, function: Scope) -> Iterator[Double]:
     """`run(history=h, on_message=h.append)`, where `run` appends each message and hands it to the callback.
 
-    So does a method of the object that is made with them, or that gets its callback later: `agent.on_message = keep`.
+    So does a method of the object that is made with them.
     """
-    hung: defaultdict[cst.BaseExpression, list[tuple[str, cst.BaseExpression]]] = defaultdict(list)
-    for node in function.nodes_of(cst.Assign):
-        target = node.targets[0].target
-        if isinstance(target, cst.Attribute):
-            for made in anatomy.facts.values_of(target.value):
-                hung[made].append((target.attr.value, node.value))
     for call in function.nodes_of(cst.Call):
         where, callee = (resolved(anatomy, call) if call.args else None) or (anatomy, None)
-        arguments = list(passed_arguments(call)) if callee is not None else []
-        handed = [(value, _paths(where, callee, parameter)) for parameter, value, _ in arguments if callee is not None]
-        own = (where.module.self_name(callee) if callee is not None else None) or ""
-        later: list[tuple[cst.BaseExpression, set[Path]]] = [(value, {(own, name)}) for name, value in hung[call]]
-        for value, callbacks in [*handed, *later]:
-            slot = _appended_to(anatomy, value) if callee is not None else None
-            lists = [paths for given, paths in handed if slot is not None and anatomy.facts.slots.of(given) == slot]
-            if callee is None or not lists:
-                continue
-            owner = callee.owner if callee.name == "__init__" else None
-            runs = [callee] if owner is None else list(owner.methods.values())
-            ways = ((run, target, callback) for run in runs for target in lists[0] for callback in callbacks)
+        if callee is None:
+            continue
+        owner = callee.owner if callee.name == "__init__" else None
+        runs = [callee] if owner is None else list(owner.methods.values())
+        handed = [(value, _paths(where, callee, parameter)) for parameter, value, _ in passed_arguments(call)]
+        for value, callbacks in handed:
+            slot = _appended_to(anatomy, value)
+            lists = (paths for given, paths in handed if slot is not None and anatomy.facts.slots.of(given) == slot)
+            ways = ((run, target, each) for paths in lists for run in runs for target in paths for each in callbacks)
             twice = next((at for way in ways if (at := _appends_and_calls(where, *way)) is not None), None)
             if twice is not None:
                 yield Double(How.CALLBACK, Stored(value, function, slot, "append", None, None), twice, where)

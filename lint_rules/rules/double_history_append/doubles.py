@@ -1,40 +1,35 @@
 """Messages that a history gets twice: the places where that happens, each with the place of the other time.
 
 A message is the same when it is made of the same values, and no path between the two times binds them anew. Here: one
-place after another, and both sides of a call; `repeated` and `added_whole` find the rest.
+place after another; `repeated` and `added_whole` find the rest.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.values.slots import Slot, is_method
-from lint_rules.obligations.moves import Move, Moves
-from lint_rules.obligations.places import Double, How, Places, Same
-from lint_rules.obligations.repeated import Repeated
-from lint_rules.rules.double_history_append.added_whole import AddedWhole, added_by_runs
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.rules.double_history_append.added_whole import added_by_runs, added_whole
 from lint_rules.rules.double_history_append.callbacks import by_callback
-from lint_rules.rules.double_history_append.handed_back import made_by
 from lint_rules.rules.double_history_append.held_parts import place_of
 from lint_rules.rules.double_history_append.joined import Joined, Joins
-from lint_rules.rules.double_history_append.saved_first import SavedFirst
+from lint_rules.rules.double_history_append.places import Double, How, Places, Same
+from lint_rules.rules.double_history_append.repeated import Repeated
+from lint_rules.rules.double_history_append.saved_first import saved_before
 from lint_rules.rules.double_history_append.written_back import written_back
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import AnyOf, Point
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.graph import AnyOf
 from lint_rules.syntax.walk import walk
 
-_Alike = tuple[Stored, Same]
-"""A place, and what its message is made of."""
 _MOST_ALIKE = 12
 """So many places of one message are compared with each other; a longer list is a table of texts."""
+_Alike = tuple[Stored, Same]
+"""A place, and what its message is made of."""
 
 
 def doubles(anatomy: Anatomy) -> Iterator[Double]:
@@ -47,22 +42,14 @@ def doubles(anatomy: Anatomy) -> Iterator[Double]:
 
 
 def _all(anatomy: Anatomy) -> Iterator[Double]:
-    joins, saves = Joins(anatomy), SavedFirst(anatomy)
+    joins = Joins(anatomy)
     for function in anatomy.module.functions:
-        if function.kind == "class":
-            continue
-        written = anatomy.transcript.stored(function) or joins.of(function) or joins.stored_elsewhere(function)
-        places = Places(anatomy, function)
-        yield from AddedWhole(places).all()
-        yield from by_callback(anatomy, function)
-        yield from written_back(anatomy, function)
-        if written:
+        if function.kind != "class":
+            places = Places(anatomy, function)
+            yield from (*added_whole(places), *by_callback(anatomy, function), *written_back(joins, function))
             yield from Repeated(places).all()
-            sequence = _Sequence(places)
-            yield from sequence.all()
-            yield from sequence.in_bulk()
-            yield from sequence.along(joins, saves)
-            yield from (double for stored in places.all for double in _returned(places, stored))
+            sequence = _Sequence(places, joins)
+            yield from (*sequence.again(), *sequence.beside())
     yield from added_by_runs(anatomy)
 
 
@@ -88,71 +75,98 @@ def stored_nearby(anatomy: Anatomy, double: Double) -> bool:
     return False
 
 
-# -- one after the other ------------------------------------------------------------------------------------------
-
-
 class _Sequence:
     """The doubles that two places of one function make together."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, joins: Joins) -> None:
         self.places = places
         self.module = places.module
         self.function = places.function
-        self.again = places.again
+        self.ways = places.again
+        self.joins = joins
 
-    def all(self) -> Iterator[Double]:
-        nodes: defaultdict[Slot | None, set[cst.CSTNode]] = defaultdict(set)
-        for stored in self.places.all:
-            nodes[stored.slot].add(stored.node)
-        told: set[cst.CSTNode] = set()
-        for slot, alike in self._alike(lambda stored: len(nodes[stored.slot]) > 1).items():
-            for number, (then, same) in enumerate(alike[:_MOST_ALIKE]):
-                for first, other in alike[:number] if then.node not in told else ():
-                    slots = other.until(same)
-                    if (
-                        slot[1] == then.slot
-                        and self._follows(first, then, slots)
-                        and self._has(then, first, same, slots)
-                    ):
-                        told.add(then.node)
-                        yield self._again(then, first)
-                        break
+    def again(self) -> Iterator[Double]:
+        """What is stored where it was stored before, again, here or by what is called."""
+        for alike in self._alike().values():
+            ordered = sorted(alike, key=lambda each: self.module.order[each[0].node])[:_MOST_ALIKE]
+            for number, (then, same) in enumerate(ordered):
+                firsts = (each for each in ordered[:number] if self._follows(each, (then, same)))
+                first = next(firsts, None)
+                if first is not None:
+                    below = self._below(then)
+                    inner = (below.node, self.places.anatomy) if below is not None else None
+                    yield Double(How.AGAIN, then, first[0].node, inner=inner)
 
-    def _alike(self, wanted: Callable[[Stored], bool]) -> dict[tuple[object, Slot | None], list[_Alike]]:
-        """The places of each message in each list, in source order."""
+    def beside(self) -> Iterator[Double]:
+        """What is put beside a history that holds it already."""
+        joins = self.joins.of(self.function)
+        asking = {joined.node for joined in joins}  # what sends a message saves it in its own way
+        for joined in joins:
+            then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
+            found = saved_before(self.places.anatomy, self.function, joined)
+            saved = [first for first in found if first.node not in asking]
+            for first, same in self._said_before(then, [*self.places.all, *saved]):
+                if self._is_along(first, joined, same):
+                    how = How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT
+                    yield Double(how, then, first.node, inner=joined.inner)
+                    break
+
+    def _below(self, stored: Stored) -> Stored | None:
+        """Where the function that is called at a place calls what stores the message."""
+        callee, write = self.places.facts.slots.callee(stored.node), stored.write
+        below = self.places.anatomy.transcript.stored(callee) if callee is not None and write is not None else []
+        inner = (one for one in below if one.write is write and write is not None and one.node is not write.node)
+        return next(inner, None)
+
+    def _place(self, stored: Stored) -> Slot | None:
+        return place_of(self.places.anatomy, stored.slot) if stored.slot is not None else None
+
+    def _alike(self) -> dict[tuple[object, Slot | None], list[_Alike]]:
+        """The places of each message in each list."""
         found: defaultdict[tuple[object, Slot | None], dict[cst.CSTNode, _Alike]] = defaultdict(dict)
         for stored in self.places.all:
-            for key, same in self.places.identities(stored).items() if wanted(stored) else ():
-                found[key, stored.slot].setdefault(stored.node, (stored, same))
+            for key, same in self.places.identities(stored).items():
+                found[key, self._place(stored)].setdefault(stored.node, (stored, same))
         return {key: list(group.values()) for key, group in found.items()}
 
-    def _follows(self, first: Stored, then: Stored, slots: frozenset[Slot]) -> bool:
-        if first.node is then.node or not self._is_same_list(first, then) or self._is_brought_along(first, then):
-            return False
-        if self.again.is_flagged(then.node, then.slot) or self._is_optional(first) or self._is_optional(then):
-            return False
-        avoiding = AnyOf(self.again.unstored(first.slot), self.again.renewed(slots))
-        if not self._brings(first, avoiding):
-            return False
-        of_reply = first.role == "assistant" or first.calls is not None
-        says = self.again.told_at(first.node) if of_reply else None
-        if self.again.follows(first.node, then.node, avoiding, says=says):
-            return True
-        failed = self.again.failed(first.node)
-        return bool(failed) and self._comes_after(failed, then, avoiding) and self.places.stays_behind(first)
+    def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
+        """The places that put the same message into the same list, and what it is made of."""
+        mine, here = self.places.identities(then), self._place(then)
+        for first in stored if mine else ():
+            if first.role in {"user", "assistant"} and first.slot is not None and self._place(first) == here:
+                for key, same in self.places.identities(first).items():
+                    if key in mine:
+                        yield first, same.until(mine[key])
 
-    def _has(self, then: Stored, first: Stored, same: Same, slots: frozenset[Slot]) -> bool:
+    def _follows(self, before: _Alike, after: _Alike) -> bool:
+        """Whether one place comes behind another one with the same message, for the same list."""
+        (first, other), (then, same) = before, after
+        if not self._is_same_list(first, then) or self._is_brought_along(first, then):
+            return False
+        if self.ways.is_flagged(then.node, then.slot) or self._is_optional(first) or self._is_optional(then):
+            return False
+        slots = other.until(same)
+        avoiding = AnyOf(self.ways.unstored(first.slot), self.ways.renewed(slots))
+        of_reply = first.role == "assistant" or first.calls is not None
+        says = self.ways.told_at(first.node) if of_reply else None
+        return (
+            self._brings(first, avoiding)
+            and self.ways.follows(first.node, then.node, avoiding, says=says)
+            and self._has(then, first, same, avoiding)
+        )
+
+    def _has(self, then: Stored, first: Stored, same: Same, avoiding: AnyOf) -> bool:
         """Whether the names by which a message goes have got it on a way between two places, and nothing else since.
 
         Or had it before. `answer = ""` on each way to `answer = said` of another loop is something else.
         """
-        others = {point for name in same.names for point in self.again.bound(name)} - same.bound
+        others = {point for name in same.names for point in self.ways.bound(name)} - same.bound
         if not others:
             return True
-        avoiding = AnyOf(self.again.unstored(first.slot), self.again.renewed(slots))
-        start = [*self.again.points(first.node), *self.again.failed(first.node)]
-        start += [point for point in same.bound if self.again.leads(start, {point}, avoiding)]
-        return self._comes_after(start, then, AnyOf(avoiding, others))
+        start = [*self.ways.points(first.node), *self.ways.failed(first.node)]
+        start += [point for point in same.bound if self.ways.leads(start, {point}, avoiding)]
+        there = {*self.ways.points(then.node)}
+        return not there.isdisjoint(start) or self.ways.leads(start, there, AnyOf(avoiding, others))
 
     def _brings(self, stored: Stored, avoiding: AnyOf) -> bool:
         """Whether a message that comes with a whole list was put into that before, and is still the same."""
@@ -160,138 +174,52 @@ class _Sequence:
         if made is None or self.module.inside(made, stored.node):
             return True
         here = self.module.scope_of[made].function is self.function
-        return not here or self.again.follows(made, stored.node, avoiding)
-
-    def _comes_after(self, failed: list[Point], then: Stored, avoiding: AnyOf) -> bool:
-        """Whether a place is where an error goes, or comes behind that."""
-        there = set(self.again.points(then.node))
-        return not there.isdisjoint(failed) or self.again.leads(failed, there, avoiding)
+        return not here or self.ways.follows(made, stored.node, avoiding)
 
     def _is_brought_along(self, first: Stored, then: Stored) -> bool:
         """Whether one place has the message from the list itself: `xs = [system, *xs]`, where `xs.append({...})`."""
         made = {stored.message.node for stored in (first, then) if stored.message is not None}
         return len(made) == 1 and any(self.module.inside(node, place.node) for node in made for place in (first, then))
 
-    def in_bulk(self) -> Iterator[Double]:
-        """What was stored one by one, in the history and in a list of the turn, and then with all that is in that."""
-        moves = [m for m in Moves(self.again).all() if isinstance(m.source, cst.Name)]
-        alike = self._alike(lambda stored: True) if moves else {}
-        for move in moves:
-            turn = self.places.facts.slots.of(move.source)
-            for (key, slot), held in alike.items():
-                if slot != turn or move.target == turn:
-                    continue
-                for there, same in alike.get((key, move.target), ()):
-                    if there.node is not move.node and self._are_one(held[0], (there, same), move):
-                        stored = Stored(move.node, self.function, move.target, "extend", None, None)
-                        yield Double(How.IN_BULK, stored, there.node)
-                        break
-
-    def _are_one(self, held: _Alike, there: _Alike, move: Move) -> bool:
-        """Whether one message gets into both lists, and both are as they were when one is added to the other."""
-        emptied = self.again.unstored(held[0].slot) | self.again.unstored(move.target)
-        for first, last in ((held, there), (there, held)):
-            renewed = self.again.renewed(first[1].until(last[1]))
-            if self.again.follows(first[0].node, last[0].node, renewed):
-                if self.again.follows(last[0].node, move.node, emptied):
-                    return True
-        return False
-
-    def along(self, joins: Joins, saves: SavedFirst) -> Iterator[Double]:
-        """What is put beside a history that holds it already, or stored where a function of another file does so."""
-        elsewhere = joins.stored_elsewhere(self.function)
-        stored = [place for place in (*self.places.all, *elsewhere) if place.role in {"user", "assistant"}]
-        asking = {joined.node for joined in joins.of(self.function)}  # what sends a message saves it in its own way
-        for joined in joins.of(self.function):
-            then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
-            saved = (first for first in saves.before(self.function, joined) if first.node not in asking)
-            for first, slots in self._said_before(then, [*stored, *saved]):
-                if self._is_along(first, joined, slots):
-                    how = How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT
-                    yield Double(how, then, first.node, inner=joined.inner)
-                    break
-        own = self.places.all if elsewhere else []
-        asks = self.places.anatomy.turns.reaches_model
-        kept = [one for one in elsewhere if not (isinstance(one.node, cst.Call) and asks(one.node))]  # else asked anew
-        for first_ones, then_ones in ((elsewhere, own), (own, elsewhere), (kept, elsewhere)):
-            for then in then_ones:
-                for first, slots in self._said_before(then, first_ones):
-                    if self._follows(first, then, slots):
-                        yield self._again(then, first)
-                        break
-
-    def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
-        """The places that put the same message into the same list, and what it is made of."""
-        anatomy, mine = self.places.anatomy, self.places.identities(then)
-        here = place_of(anatomy, then.slot) if then.slot is not None else None
-        for first in stored if mine else ():
-            if first.slot is not None and place_of(anatomy, first.slot) == here:
-                for key, same in self.places.identities(first).items():
-                    if key in mine:
-                        yield first, same.until(mine[key])
-
     def _is_along(self, first: Stored, joined: Joined, slots: frozenset[Slot]) -> bool:
+        """Whether a message was stored before the history was taken that it is joined with, by each of its steps."""
         if first.node is joined.node or self._is_optional(first):
             return False
-        anew = self.again.renewed(slots)
-        avoiding = AnyOf(self.again.unstored(first.slot), self.again.unstored(joined.slot), anew)
+        anew = self.ways.renewed(slots)
+        avoiding = AnyOf(self.ways.unstored(first.slot), self.ways.unstored(joined.slot), anew)
         here = first.node
         for taken in joined.taken:
-            if set(self.again.points(taken)).isdisjoint(self.again.points(joined.node)):
-                if not self.again.follows(here, taken, avoiding):
+            if set(self.ways.points(taken)).isdisjoint(self.ways.points(joined.node)):
+                if not self.ways.follows(here, taken, avoiding):
                     return False
-                bound = ex.assigned(taken)
-                slots_of = (self.places.facts.slots.of(target) for target in bound)
-                here, avoiding = (
-                    taken,
-                    AnyOf(anew, *(self.again.unstored(slot) for slot in slots_of if slot is not None)),
-                )
+                bound = (self.places.facts.slots.of(target) for target in ex.assigned(taken))
+                here, avoiding = taken, AnyOf(anew, *(self.ways.unstored(slot) for slot in bound if slot is not None))
         if joined.list is not None and joined.taken:
-            avoiding = AnyOf(avoiding, self.again.unstored(joined.list))
-        return self.again.follows(here, joined.node, avoiding)
+            avoiding = AnyOf(avoiding, self.ways.unstored(joined.list))
+        return self.ways.follows(here, joined.node, avoiding)
 
     def _is_same_list(self, first: Stored, then: Stored) -> bool:
         """Whether two places write to the list of one object: `a.messages` and `b.messages` are two."""
-        owners = [self._owner(stored) for stored in (first, then)]
-        return owners[0] == owners[1] or None in owners
+        owners = [self._owners(stored) for stored in (first, then)]
+        return not all(owners) or not owners[0].isdisjoint(owners[1])
 
-    def _owner(self, stored: Stored) -> str | None:
-        """`a` of `a.messages.append(m)` and of `a.add(m)`; what goes with the message to a store: its key.
+    def _owners(self, stored: Stored) -> set[str]:
+        """`a` of `a.messages.append(m)` and of `a.add(m)`, or what is handed along; of a store what it is told.
 
-        None for lists that no object holds.
+        Empty for lists that no object holds.
         """
-        if stored.slot is None or not isinstance(stored.node, cst.Call):
-            return None
+        call, base, message = stored.node, ex.receiver(stored.node), self.places.value(stored)
+        if stored.slot is None or not isinstance(call, cst.Call):
+            return set()
+        apart = [a for a in call.args if message is None or not any(part is message for part in walk(a))]
         if stored.write is None:
-            message = self.places.value(stored)
-            return "; ".join(ex.source(a, 200) for a in stored.node.args if message is None or not _is_in(message, a))
-        return self._holder(stored) if stored.slot[0] == "attr" else None
-
-    def _holder(self, stored: Stored) -> str | None:
-        """The object of the list as it is named here, also where it is handed on: `self.talk` of `ask(self.talk)`."""
-        call, base, inner = stored.node, ex.receiver(stored.node), self._below(stored)
-        callee = self.places.facts.slots.callee(call)
-        if inner is not None and callee is not None and isinstance(call, cst.Call):
-            given = {slot[2]: value for slot, value in self.places.facts.slots.bindings(call, callee)}
-            holder = self._holder(inner)
-            return _translated(holder, call, callee, given) if holder is not None else None
-        if stored.write is not None and stored.write.node is call and isinstance(base, cst.Attribute):
+            return {"; ".join(ex.source(a, 200) for a in apart)} - {""}
+        if stored.slot[0] != "attr":
+            return set()
+        if stored.write.node is call and isinstance(base, cst.Attribute):
             base = base.value
-        return ex.source(base, 200) if base is not None else None
-
-    def _again(self, then: Stored, first: Stored) -> Double:
-        """What two places of one message make together."""
-        below = self._below(then)
-        inner = (below.node, self.places.anatomy) if below is not None else None
-        return Double(How.AGAIN, then, first.node, inner=inner)
-
-    def _below(self, stored: Stored) -> Stored | None:
-        """Where the function that is called at a place calls what stores the message."""
-        callee, write = self.places.facts.slots.callee(stored.node), stored.write
-        if callee is None or write is None:
-            return None
-        below = self.places.anatomy.transcript.stored(callee)
-        return next((one for one in below if one.write is write and one.node is not write.node), None)
+        handed = (ex.dotted(a.value) for a in apart)
+        return {name for name in (ex.dotted(base) if base is not None else None, *handed) if name is not None}
 
     def _is_optional(self, stored: Stored) -> bool:
         """Whether a helper stores the message under a condition of its own."""
@@ -300,70 +228,3 @@ class _Sequence:
             return False
         return any(isinstance(outer, cst.If) for outer in self.module.ancestors(write.node)
                    if self.module.scope_of[outer].function is write.function)  # fmt: skip
-
-
-def _is_in(message: cst.CSTNode, arg: cst.Arg) -> bool:
-    return any(part is message for part in walk(arg))
-
-
-# -- both sides of a call -----------------------------------------------------------------------------------------
-
-
-def _returned(places: Places, stored: Stored) -> Iterator[Double]:
-    """`reply = ask(history)` has stored the reply already, and the caller stores it once more."""
-    if stored.message is None or stored.write is None or stored.write.node is not stored.node:
-        return
-    for part in (places.value(stored), stored.message.content):
-        call, at = (made_by(places.anatomy, part) if part is not None else None) or (None, None)
-        if call is not None and at is None and _gives_back(places.anatomy, call, stored):
-            if places.again.follows(call, stored.node, places.again.unstored(stored.slot)):
-                yield Double(How.RETURNED, stored, call)
-                return
-
-
-def _gives_back(anatomy: Anatomy, call: cst.Call, stored: Stored) -> bool:
-    """Whether the function that `call` runs returns a message, or its text, that it has stored in this list."""
-    there, callee = body(anatomy, call) or (None, None)
-    if there is None or callee is None or callee.kind != "function":
-        return False
-    handed = {
-        slot
-        for slot, value in there.facts.slots.bindings(call, callee)
-        if stored.slot is not None and anatomy.facts.slots.of(value) == stored.slot
-    }
-    lists = handed | ({stored.slot} if there is anatomy else set())
-    returned = [n for n in callee.nodes_of(cst.Return) if n.value is not None and not handlers.is_neutral(n.value)]
-    own = [one for one in there.transcript.in_lists(callee) if one.slot in lists and one.write is not None]
-    own = [one for one in own if one.write is not None and one.write.node is one.node] if returned else []
-    inside = Places(there, callee) if own else None
-    return inside is not None and any(_gives(inside, one, node) for one in own for node in returned)
-
-
-def _gives(inside: Places, first: Stored, node: cst.Return) -> bool:
-    """Whether a function returns here what it has stored at a place before, on every way."""
-    again, value = inside.again, node.value
-    if first.write is None or first.write.value is None or value is None:
-        return False
-    said = {said for _, said in inside.identities(first)} | {ex.source(first.write.value, 400)}
-    given = {ex.source(origin, 400) for origin, _ in inside.origins(value)}
-    block, name = ex.member(value) or (value, "")  # `block.text` of `for block in reply.content`
-    slot = inside.facts.slots.of_name(block) if name == "text" else None
-    given |= {ex.source(each, 400) for each in inside.facts.gone_through(slot)} if slot is not None else set()
-    return (
-        not said.isdisjoint(given)
-        and again.follows(first.node, node, again.renewed(again.parts(first.write.value)))
-        and all(again.graph.dominates(a, b) for a in again.points(first.node) for b in again.points(node))
-    )
-
-
-def _translated(owner: str, call: cst.Call, callee: Scope, given: dict[str, cst.BaseExpression]) -> str | None:
-    """A store as the caller names it: `self.session` of a method, `session` that was handed in."""
-    root, _, rest = owner.partition(".")
-    value = given.get(root)
-    own = [param.name.value for param in parameters(callee)][:1] if is_method(callee) else []
-    if root in own:
-        value = ex.receiver(call)
-    base = ex.dotted(value) if value is not None else None
-    if base is None:
-        return None
-    return f"{base}.{rest}" if rest else base

@@ -11,7 +11,6 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.obligations.places import Double, How
 from lint_rules.repairs.edits import (
     Block,
     Edits,
@@ -24,6 +23,7 @@ from lint_rules.repairs.edits import (
     without_blank_lines,
 )
 from lint_rules.rules.double_history_append.doubles import stored_nearby
+from lint_rules.rules.double_history_append.places import Double, How
 
 _TITLES = {
     How.PER_CALL: "store the message once, before the loop over its calls",

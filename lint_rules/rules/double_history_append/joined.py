@@ -16,22 +16,20 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.growth import keeps_conversation
-from lint_rules.anatomy.messages.messages import ROLES, Message, Role
-from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.messages import Message, Role
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import CONFIGURED
-from lint_rules.obligations.places import text_of, untrimmed
-from lint_rules.rules.double_history_append.held_parts import held, keys_of
-from lint_rules.rules.double_history_append.prompts import Prompts
-from lint_rules.rules.double_history_append.written_out import compares, loop_over, written
+from lint_rules.rules.double_history_append.places import text_of, untrimmed
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.elements import iterated, names_of_elements
+from lint_rules.syntax.memo import kept
+from lint_rules.syntax.mentions import names_in
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.threads import IN_THREAD
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
@@ -40,7 +38,7 @@ _HOPS = 3
 _MOST = 4
 """So many histories of one list, and so many values of one name, are followed; a name with more is a generated one."""
 _MOST_JOINED = 60
-_BESIDE = ("chat_history", "message_history")
+_BESIDE = frozenset({"chat_history", "message_history"})
 """Keywords under which calls of libraries take a history beside the new message.
 
 Source: LlamaIndex, chat engines (`chat`, `stream_chat`); Pydantic AI, `Agent.run`.
@@ -48,7 +46,7 @@ Source: LlamaIndex, chat engines (`chat`, `stream_chat`); Pydantic AI, `Agent.ru
 _SAYS: frozenset[Role | None] = frozenset({"user", "assistant"})
 
 
-_NO_SLOT: Slot | None = None
+_ASKING = frozenset({"str", "len", "isinstance", "bool", "getattr", "hasattr"})
 
 
 @record
@@ -57,8 +55,7 @@ class Joined:
     their order, from list to list (none: at `node`).
 
     `list` is what both are put into, if that has a name. `inner` is where it is done, and in which file, if a function
-    that is called at `node` does it; `load` the call there that gives the history, if that file loads it. `said` is
-    what the message says, where the function only hands on what has it.
+    that is called at `node` does it; `load` the call there that gives the history, if that file loads it.
     """
 
     node: cst.CSTNode
@@ -68,7 +65,6 @@ class Joined:
     list: Slot | None = None
     inner: tuple[cst.CSTNode, Anatomy] | None = None
     load: tuple[cst.Call, Anatomy] | None = None
-    said: Slot | None = None
 
 
 _Part = tuple[Slot, tuple[cst.CSTNode, ...]]
@@ -85,9 +81,7 @@ class Joins:
         self.module = anatomy.module
         self._hops = hops
         self._known: dict[Scope, list[Joined]] = {}
-        self._stored: dict[Scope, list[Stored]] = {}
         self._elsewhere: dict[Anatomy, Joins] = {}
-        self._prompts = Prompts(anatomy)
 
     def of(self, function: Scope) -> list[Joined]:
         """Those that a function makes, itself or by what it calls."""
@@ -99,7 +93,6 @@ class Joins:
                 *self._grown(function),
                 *self._beside(function),
                 *self._called(function),
-                *self._written(function),
             ]
             found = self._known[function] = [one for one in found[:_MOST_JOINED] if not self._asks_first(one)]
         return found
@@ -115,7 +108,7 @@ class Joins:
             statement = self.module.statement(node)
             bound = [self.slots.of(t) for t in ex.targets(statement)] if isinstance(statement, cst.Assign) else []
             for one in self._ones(node):
-                for slot, taken in self._wholes(node, 0):
+                for slot, taken in self.wholes(node):
                     if slot not in bound:
                         yield from (Joined(node, slot, message, taken) for message in self._messages(one))
 
@@ -145,35 +138,32 @@ class Joins:
         for value in self.facts.assigned(slot):
             statement = self.module.statement(value)
             put_together = statement is not None and _is_put_together(ex.inner(value))
-            for part, taken in self._wholes(value, 0) if put_together else ():
+            for part, taken in self.wholes(value) if put_together else ():
                 if part != slot:
                     yield part, (*taken, statement)
         yield from self._added(function, slot, 0)
 
     def _added(self, function: Scope, slot: Slot, depth: int) -> Iterator[_Part]:
-        """Those that are added to it after it was made."""
-        for node, kind, value in self._put(function, slot):
-            if kind == "extend":
-                yield from ((part, (*taken, node)) for part, taken in self._wholes(value, depth))
-            elif (loop := loop_over(self.anatomy, node, value)) is not None:
-                over = loop.iter
-                if isinstance(over, cst.Call) and ex.dotted(over.func) == "enumerate" and over.args:
-                    over = over.args[0].value
-                yield from ((part, (*taken, loop)) for part, taken in self._wholes(over, depth))
+        """Those that are added to it after it was made: at once, or one by one in a loop."""
+        for node in function.nodes_of(cst.Call, cst.AugAssign):
+            base = ex.receiver(node) if isinstance(node, cst.Call) else node.target
+            if base is None or self.slots.of(base) != slot:
+                continue
+            if isinstance(node, cst.AugAssign):
+                yield from ((part, (*taken, node)) for part, taken in self.wholes(node.value, depth))
+            elif ex.called_name(node) == "extend" and len(node.args) == 1:
+                yield from ((part, (*taken, node)) for part, taken in self.wholes(node.args[0].value, depth))
+            elif ex.called_name(node) == "append" and (loop := self._loop_over_all(node)) is not None:
+                yield from ((part, (*taken, loop)) for part, taken in self.wholes(iterated(loop.iter), depth))
 
-    def _put(self, function: Scope, slot: Slot) -> Iterator[tuple[cst.CSTNode, str, cst.BaseExpression]]:
-        """What a function puts into a list, where and how; also into one that is no history yet."""
-        known = set()
-        for one in self.anatomy.transcript.stored(function):
-            if one.slot == slot and one.write is not None and one.write.node is one.node:
-                known.add(one.node)
-                if one.write.value is not None:
-                    yield one.node, one.kind, one.write.value
-        for call in function.nodes_of(cst.Call):
-            base, given = ex.receiver(call), ex.positional(call)
-            if ex.called_name(call) in {"append", "extend"} and base is not None and len(given) == 1:
-                if call not in known and self.slots.of(base) == slot:
-                    yield call, ex.called_name(call), given[0]
+    def _loop_over_all(self, call: cst.Call) -> cst.For | None:
+        """The loop in which a call gets something of each element of a list: no test compares that with others."""
+        loop = self.module.loop_around(call)
+        own = names_of_elements(loop) if isinstance(loop, cst.For) else set()
+        if not isinstance(loop, cst.For) or own.isdisjoint(names_in(*(arg.value for arg in call.args))):
+            return None
+        tests = (tested.test for tested, _ in passed(self.module, call, loop))
+        return None if any(_compares(test, own) for test in tests) else loop
 
     def _beside(self, function: Scope) -> Iterator[Joined]:
         """`chain.invoke({"input": text, "history": history})`, `engine.chat(text, chat_history=history)`.
@@ -181,53 +171,33 @@ class Joins:
         And what is said to a conversation that was begun with a history: `start_chat(history=history)`.
         """
         for call in function.nodes_of(cst.Call):
-            begun = self._begun_with(call)
             values = [arg.value for arg in call.args]
+            begun = self._begun_with(call) or list(self._past(call))
             if not begun and ex.called_name(call) in CONFIGURED and self.slots.callee(call) is None and values:
-                filled = {key: value for key, value in ex.dict_items(values[0]).items() if key != "messages"}
-                values = list(filled.values())
-                begun = [part for value in values for part in self._wholes(value, 0)] if len(values) > 1 else []
-            elif not begun and (past := _past(call)) is not None and self._runs(call, any_call=True) is None:
-                begun = list(self._wholes(past, 0))
+                values = [value for key, value in ex.dict_items(values[0]).items() if key != "messages"]
+                begun = [part for value in values for part in self.wholes(value)]
             for value in values if begun else ():
                 if ex.reads_place(ex.inner(value)) and not self.anatomy.is_history(value):
                     message = Message(call, "user", content=value)
-                    own = self.slots.of(value)
-                    yield from (Joined(call, slot, message, taken) for slot, taken in begun if slot != own)
+                    yield from (Joined(call, slot, message, taken) for slot, taken in begun)
 
-    def _written(self, function: Scope) -> Iterator[Joined]:
-        """`f"{talk}\n{question}"`, where `talk` says what a history does."""
-        for node, parts, message in self._prompts.of(function):
-            own = self.slots.of(message.content)
-            for part in parts:
-                for slot, taken in self._wholes(part.value, 0):
-                    if slot != own:
-                        yield Joined(node, slot, message, (*taken, *part.taken))
+    def _past(self, call: cst.Call) -> Iterator[_Part]:
+        """The history that a call of a library gets beside a message."""
+        given = ex.keywords(call) if len(call.args) > 1 and self._runs(call, any_call=True) is None else {}
+        for keyword in _BESIDE & given.keys():
+            yield from self.wholes(given[keyword])
 
     def _begun_with(self, call: cst.Call) -> list[_Part]:
         """The history with which a conversation was begun that a method goes on with."""
         base = ex.receiver(call)
         found: list[_Part] = []
         for bound in self.anatomy.definitions(base) if isinstance(base, cst.Name) else ():
-            here = () if bound.point.statement is None else (bound.point.statement,)
-            begun = self._begun_by(bound.value, 0) if bound.value is not None else ()
-            found += [(slot, (*taken, *here)) for slot, taken in begun]
+            made = ex.inner(bound.value) if bound.value is not None else None
+            past = ex.argument(made, "history") if isinstance(made, cst.Call) else None
+            if isinstance(made, cst.Call) and past is not None and keeps_conversation(self.module, made):
+                here = () if bound.point.statement is None else (bound.point.statement,)
+                found += [(slot, (*taken, *here)) for slot, taken in self.wholes(past)]
         return found
-
-    def _begun_by(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
-        """The history with which a call begins a conversation, or the function does that it runs."""
-        made = ex.inner(value)
-        past = ex.argument(made, "history") if isinstance(made, cst.Call) else None
-        if not isinstance(made, cst.Call):
-            return
-        if past is not None and keeps_conversation(self.module, made):
-            yield from self._wholes(past, 0)
-        elif depth < _DEEPEST and (found := self._runs(made, any_call=True)) is not None:
-            there, callee = found
-            given = callee.returned
-            named = [each for value in given for each in (there.facts.values_of(value) or [value])]
-            for slot in {slot for each in named for slot, _ in there._begun_by(each, depth + 1)}:
-                yield from self._outside(slot, made, there, callee, 1)
 
     def _ones(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The single elements of a list that is put together."""
@@ -240,47 +210,28 @@ class Joins:
     def _messages(self, value: cst.BaseExpression) -> list[Message]:
         return [m for m in self.anatomy.transcript.messages.of(value) if m.role in _SAYS and m.content is not None]
 
-    def _wholes(self, value: cst.BaseExpression, depth: int) -> list[_Part]:
+    def wholes(self, value: cst.BaseExpression, depth: int = 0) -> list[_Part]:
         """The lists of which a value holds all, or the end."""
         return self._wholes_of((value, depth)) if depth <= _DEEPEST else []
 
     @kept
     def _wholes_of(self, asked: tuple[cst.BaseExpression, int]) -> list[_Part]:
-        return [*self._find_wholes(*asked)]
+        return [*self._findwholes(*asked)]
 
-    def _find_wholes(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
+    def _findwholes(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
         for part in ex.alternatives(value):
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
-                if not any(
-                    compares(clause.test, set(ex.target_names(part.for_in.target))) for clause in part.for_in.ifs
-                ):
-                    yield from self._wholes(part.for_in.iter, depth + 1)
-            elif isinstance(part, cst.BinaryOperation) or (copied := sources(part) or written(part)):
+                own = set(ex.target_names(part.for_in.target))
+                if not any(_compares(clause.test, own) for clause in part.for_in.ifs):
+                    yield from self.wholes(part.for_in.iter, depth + 1)
+            elif isinstance(part, cst.BinaryOperation) or (copied := sources(part)):
                 inner = [part.left, part.right] if isinstance(part, cst.BinaryOperation) else copied
                 at = ex.slice_of(part)
                 for each in inner if at is None or at.upper is None else ():
-                    yield from self._wholes(each, depth + 1)
+                    yield from self.wholes(each, depth + 1)
             elif (slot := self.slots.of(part)) is not None and not self._may_miss_the_last(part):
                 yield slot, ()
                 yield from self._known_by(part, depth)
-                yield from self._in_part(part, slot, depth)
-
-    def _in_part(self, part: cst.BaseExpression, slot: Slot, depth: int) -> Iterator[_Part]:
-        """What lies in a part of something that the function has: `context["history"]`."""
-        whole, root = part, root_object(slot)
-        while (pair := ex.member(whole)) is not None and self.slots.of(whole) != root:
-            whole = pair[0]
-        if whole is not part and self.slots.of(whole) == root:
-            yield from self._held(whole, slot, root, depth + 1)
-
-    def _held(self, value: cst.BaseExpression, slot: Slot, root: Slot, depth: int) -> Iterator[_Part]:
-        """The lists of which that part of a value holds all, which `slot` is of `root`."""
-        keys = keys_of(slot, root)
-        for found, through in held(self.anatomy, value, keys) if keys else ():
-            if isinstance(found, cst.Call) and (given := self.slots.of(found)) is not None:
-                yield given, through
-            else:
-                yield from ((part, (*taken, *through)) for part, taken in self._wholes(found, depth + 1))
 
     def _may_miss_the_last(self, part: cst.BaseExpression) -> bool:
         """Whether the last message may be taken from what a name stands for: `past = past[:-1]`, `past.pop()`."""
@@ -304,7 +255,7 @@ class Joins:
             for bound in definitions if len(definitions) <= _MOST else ():
                 statement = bound.point.statement
                 if bound.kind == "assign" and bound.value is not None and statement is not None:
-                    for slot, taken in self._wholes(bound.value, depth + 1):
+                    for slot, taken in self.wholes(bound.value, depth + 1):
                         yield slot, (*taken, statement)
                 elif bound.kind == "unpack" and isinstance(statement, cst.Assign):
                     given = ex.inner(statement.value)
@@ -323,7 +274,7 @@ class Joins:
     def _given_back(self, function: Scope, depth: int) -> list[Slot]:
         """The lists of which a function gives back all: as they are, or in one that it has filled with them."""
         returned = function.returned
-        return [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
+        return [slot for value in returned for slot, _ in self.wholes(value, depth + 1)]
 
     # -- by what is called ------------------------------------------------------------------------------------
 
@@ -339,31 +290,12 @@ class Joins:
         handed = handed or Kind.HISTORY in self.facts.kinds(call)
         if not self._hops or not (handed or len(call.args) > 1 or any(arg.star for arg in call.args)):
             return None
-        found = self._in_thread(call) or run_elsewhere(self.anatomy, call, asking=not handed)
+        found = run_elsewhere(self.anatomy, call, asking=not handed)
         if found is None or found[0] is self.anatomy:
             return (self, found[1]) if found is not None else None
         if found[0] not in self._elsewhere:
             self._elsewhere[found[0]] = Joins(found[0], self._hops - 1)
         return self._elsewhere[found[0]], found[1]
-
-    def _in_thread(self, call: cst.Call) -> tuple[Anatomy, Scope] | None:
-        """The function that `await to_thread(ask, past, text)` runs."""
-        ran = self.anatomy.storage.run(call) if ex.called_name(call) in IN_THREAD else None
-        return (ran[0].anatomy, ran[1]) if ran is not None else None
-
-    def _bindings(self, call: cst.Call, there: Joins, callee: Scope) -> dict[Slot, cst.BaseExpression]:
-        """What the parameters of the function get that a call runs."""
-        ran = self.anatomy.storage.run(call) if ex.called_name(call) in IN_THREAD else None
-        if ran is not None:
-            return {there.slots.parameter(callee, name): value for name, value in ran[2].items()}
-        items: dict[str, cst.BaseExpression] = {}
-        for spread in (ex.inner(arg.value) for arg in call.args if arg.star == "**"):
-            bound = self.anatomy.definitions(spread) if isinstance(spread, cst.Name) else []
-            for made in (spread, *(one.value for one in bound if one.value is not None)):
-                items |= ex.dict_items(made)
-        named = {parameter.name.value for parameter in parameters(callee)}
-        given = {there.slots.parameter(callee, key): value for key, value in items.items() if key in named}
-        return {**given, **dict(there.slots.bindings(call, callee))}
 
     def _called(self, function: Scope) -> Iterator[Joined]:
         for call in function.nodes_of(cst.Call):
@@ -371,28 +303,29 @@ class Joins:
             if found is None or found[1] is function:
                 continue
             there, callee = found
-            given = self._bindings(call, there, callee) if there.of(callee) else {}
+            given = dict(there.slots.bindings(call, callee)) if there.of(callee) else {}
             for one in there.of(callee):
-                said, place = self._handed(one.said or there._says(one.message, callee), given, function)
-                if said is not None or place is not None:
+                said = given.get(there._says(one.message))  # type: ignore[arg-type]
+                if said is not None:
                     message = replace(one.message, node=call, content=said)
                     inner = one.inner or (one.node, there.anatomy)
-                    load = loaded_by(there.anatomy, callee, one)
+                    load = one.load or loaded_by(
+                        there.anatomy, callee, one.slot, one.taken[0] if one.taken else one.node
+                    )
                     outside = list(self._outside(one.slot, call, there, callee))
                     for slot, taken in outside or ([(("call", call), ())] if load is not None else []):
-                        yield Joined(call, slot, message, taken, None, inner, load, place)
+                        yield Joined(call, slot, message, taken, None, inner, load)
 
     def _outside(self, slot: Slot, call: cst.Call, there: Joins, callee: Scope, depth: int = 0) -> Iterator[_Part]:
         """A history of a function as one that calls it names it."""
-        given = self._bindings(call, there, callee)
+        given = dict(there.slots.bindings(call, callee))
         base = ex.receiver(call)
         root = root_object(slot)
         if slot in given:
-            yield from self._wholes(given[slot], depth)
+            yield from self.wholes(given[slot], depth)
         elif root in given:
             place = self.slots.of(given[root])
             yield from [(moved(slot, root, place), ())] if place is not None else ()
-            yield from self._held(given[root], slot, root, depth)
         elif there is self:
             if root[:2] != ("var", callee):
                 yield slot, ()
@@ -405,107 +338,16 @@ class Joins:
         member = self.slots.member(base, root[2]) if root[0] == "attr" else None
         return moved(slot, root, member) if member is not None else None
 
-    def _says(self, message: Message, function: Scope) -> Slot | None:
-        """The parameter that a message says, under whatever name, or the part of one: `message.content`."""
+    def _says(self, message: Message) -> Slot | None:
+        """What a message says, under the name that was bound first: it may be a parameter."""
         content = message.content
-        named = self.anatomy.assigned(content) if isinstance(content, cst.Name) else None
-        found = self._parameter(content, function)
-        return found or (self.slots.of(untrimmed(text_of(named or content))) if content is not None else None)
-
-    def _handed(
-        self, said: Slot | None, given: dict[Slot, cst.BaseExpression], function: Scope
-    ) -> tuple[cst.BaseExpression | None, Slot | None]:
-        """What a function is handed, or has as a part of that, as its caller reads and names it."""
-        root = root_object(said) if said is not None else None
-        value = given.get(root) if root is not None else None
-        place = self.slots.of(value)
-        if said is None or root is None or said == root or place is None:
-            return (value, place) if said == root else (None, None)
-        part = moved(said, root, place)
-        read = (n for n in function.nodes_of(cst.Attribute, cst.Subscript) if self.slots.of(n) == part)
-        return next(read, None), part
-
-    def _parameter(self, value: cst.BaseExpression | None, function: Scope) -> Slot | None:
-        """The parameter that a value is, or may be, under whatever name: also what a helper gives back of it."""
-        return self._parameter_of((value, function)) if value is not None else None
-
-    @once(circular=_NO_SLOT)
-    def _parameter_of(self, asked: tuple[cst.BaseExpression, Scope]) -> Slot | None:
-        value, function = asked
-        queue = [value]
-        for part in queue:
-            here = untrimmed(text_of(part))
-            if len(queue) > _MOST * _DEEPEST:
+        for _ in range(_DEEPEST):
+            content = untrimmed(text_of(content)) if content is not None else None
+            named = self.anatomy.assigned(content) if isinstance(content, cst.Name) else None
+            if named is None:
                 break
-            if isinstance(here, cst.Call) and (callee := self.slots.callee(here)) is not None:
-                given = dict(self.slots.bindings(here, callee))
-                back = (node.value for node in callee.nodes_of(cst.Return) if callee is not function)
-                queue += [given[p] for v in back if (p := self._parameter(v, callee)) in given]
-            elif not isinstance(here, cst.Name):
-                queue += [each for each in ex.alternatives(here) if each is not here]
-            for bound in self.anatomy.definitions(here) if isinstance(here, cst.Name) else ():
-                if bound.kind == "parameter" and self.module.scope_of[here].function is function:
-                    return self.slots.parameter(function, bound.name)
-                queue += [bound.value] if bound.kind == "assign" and bound.value is not None else []
-        return None
-
-    def stored_elsewhere(self, function: Scope) -> list[Stored]:
-        """What functions of other files put into a list that they are handed, or keep, with a text of the caller's.
-
-        And what a history of LangChain is handed: `past.add_user_message(text)`.
-        """
-        if function not in self._stored:
-            self._stored[function] = []  # a function that calls itself
-            self._stored[function] = list(self._find_stored(function))
-        return self._stored[function]
-
-    def _find_stored(self, function: Scope) -> Iterator[Stored]:
-        keepers = {root_object(one.slot) for one in self.of(function)}
-        for call in function.nodes_of(cst.Call):
-            base = ex.receiver(call)
-            keeps = base is not None and self.slots.of(base) in keepers  # what the history is taken from
-            if ex.called_name(call) == "add_user_message" and base is not None and len(call.args) == 1:
-                held = self.slots.member(base, "messages") if self._runs(call, any_call=True) is None else None
-                if held is not None:
-                    message = Message(call, "user", content=call.args[0].value)
-                    yield Stored(call, function, held, "append", message, None)
-            keeps = keeps or isinstance(base, (cst.Name, cst.Attribute))
-            found = self._runs(call, any_call=keeps) if call.args else None
-            if found is not None and found[1] is not function:
-                yield from self._stored_by(call, function, *found)
-
-    def _stored_by(self, call: cst.Call, function: Scope, there: Joins, callee: Scope) -> Iterator[Stored]:
-        """What the function that a call runs stores, as `function` has it; of one of this file what others store."""
-        given, base = self._bindings(call, there, callee), ex.receiver(call)
-        own = there.anatomy.transcript.stored(callee) if there is not self else []
-        for one in (*own, *there.stored_elsewhere(callee)):
-            role = one.role or there._role(one, given, callee)
-            if one.kind in GROWING and role in _SAYS and one.slot is not None and one.message is not None:
-                said, _ = self._handed(there._says(one.message, callee), given, function)
-                root = root_object(one.slot)
-                held = there.anatomy.transcript.parameter(one.slot, callee) or root
-                slot = self.slots.of(given[held]) if held in given else None
-                slot = moved(one.slot, held, slot) if slot is not None and held == root else slot
-                if slot is None and there is self and root[:2] != ("var", callee):
-                    slot = one.slot
-                elif slot is None and base is not None:
-                    slot = self._of_object(one.slot, base)
-                if said is not None and slot is not None and there._is_certain(one):
-                    message = replace(one.message, node=call, role=role, content=said)
-                    yield Stored(call, function, slot, "append", message, None)
-
-    def _role(self, one: Stored, given: dict[Slot, cst.BaseExpression], function: Scope) -> Role | None:
-        """The role of a message that a function stores under the one that it is handed."""
-        said = ex.dict_items(one.message.node).get("role") if one.message is not None else None
-        parameter = self._parameter(said, function)
-        return ROLES.get(ex.text(given[parameter]) or "") if parameter in given else None
-
-    def _is_certain(self, one: Stored) -> bool:
-        """Whether no condition of its function decides whether a message is stored."""
-        outer = self.module.parent[one.node]
-        while not isinstance(outer, (cst.If, cst.FunctionDef, cst.ExceptHandler, cst.Module)):
-            outer = self.module.parent[outer]
-        return isinstance(outer, cst.FunctionDef)
+            content = named
+        return self.slots.of(content)
 
     # -- what tells that it is not there ----------------------------------------------------------------------
 
@@ -527,17 +369,14 @@ class Joins:
         return False
 
 
-def loaded_by(anatomy: Anatomy, function: Scope, joined: Joined) -> tuple[cst.Call, Anatomy] | None:
-    """The call that gave the history of what a function joins, and its file, if a store may have given it."""
-    slot, facts = joined.slot, anatomy.facts
-    if joined.load is not None or slot[0] not in {"call", "return"}:
-        return joined.load
+def loaded_by(anatomy: Anatomy, function: Scope, slot: Slot, place: cst.CSTNode) -> tuple[cst.Call, Anatomy] | None:
+    """The call that gave a list at a place, if a store may have given it, and its file."""
     if slot[0] == "call":
         return (slot[1], anatomy) if isinstance(slot[1], cst.Call) else None
-    place = joined.taken[0] if joined.taken else joined.node
     calls = (call for call in function.nodes_of(cst.Call) if anatomy.module.inside(call, place))
-    found = next((call for call in calls if facts.slots.of(call) == slot), None)
-    return (found, anatomy) if found is not None and Kind.REPLY not in facts.of(slot) else None
+    found = next((call for call in calls if anatomy.facts.slots.of(call) == slot), None)
+    own = found is not None and slot[0] == "return" and Kind.REPLY not in anatomy.facts.of(slot)
+    return (found, anatomy) if found is not None and own else None
 
 
 def _takes_last(cut: cst.CSTNode) -> bool:
@@ -547,10 +386,12 @@ def _takes_last(cut: cst.CSTNode) -> bool:
     return isinstance(cut, cst.Del) and isinstance(cut.target, cst.Subscript) and ex.slice_of(cut.target) is None
 
 
-def _past(call: cst.Call) -> cst.BaseExpression | None:
-    """The history that a call of a library gets beside a message."""
-    given = ex.keywords(call)
-    return next((given[keyword] for keyword in _BESIDE if keyword in given), None) if len(call.args) > 1 else None
+def _compares(test: cst.BaseExpression, own: set[str]) -> bool:
+    """Whether a condition compares an element with something else: with what was just said, it may be."""
+    known = {name for name in names_in(test) if name[:1].isupper()} | _ASKING
+    return not names_in(test) <= own | known | {
+        part.attr.value for part in walk(test) if isinstance(part, cst.Attribute)
+    }
 
 
 def _is_put_together(value: cst.BaseExpression) -> bool:

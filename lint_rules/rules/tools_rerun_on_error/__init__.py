@@ -70,10 +70,10 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.uses import may_run
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.program.handlers import retries
 from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.obligations.repeated import retries
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.tools_rerun_on_error.batches import Batch, batches
 from lint_rules.syntax import exceptions

@@ -11,15 +11,13 @@ from collections.abc import Container, Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy.calls.call_tests import asks_for_end, tells_calls
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.program.handlers import is_neutral
+from lint_rules.anatomy.program.handlers import retries
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Loop
-from lint_rules.obligations.places import Double, How, Places, text_of, untrimmed
-from lint_rules.obligations.steady import Steady
+from lint_rules.rules.double_history_append.places import Double, How, Places
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import iterated
 from lint_rules.syntax.graph import AnyOf, Point
@@ -79,9 +77,9 @@ class Repeated:
                 ended = self.again.renewed(slots, grown=False) | self.again.emptied(slots)
                 if self._comes_back(stored, renewed | ended):
                     return How.PER_CHUNK
-        if stored.role != "tool" and self._is_retry(stored, loop, renewed):
+        if stored.role != "tool" and self._is_retry(stored, loop, renewed | self.again.renewed(slots)):
             return How.RETRY
-        return How.PER_ROUND if self._is_told_all(stored, loop, renewed) else None
+        return None
 
     def _comes_back(self, stored: Stored, avoiding: Container[Point]) -> bool:
         return self.again.follows(stored.node, stored.node, avoiding)
@@ -149,69 +147,14 @@ class Repeated:
         """Whether the message is stored in some turns only: under a condition on more than its own text."""
         return any(not self.again.parts(guard.test) <= slots for guard in self.again.guards(stored.node, loop))
 
-    # -- the rounds of a turn ---------------------------------------------------------------------------------
-
-    def _is_told_all(self, stored: Stored, loop: Loop, avoiding: Container[Point]) -> bool:
-        """Whether a message is all that the rounds have collected so far, and the history has the rest of it already.
-
-        Text that is put beside something else may be told anew on purpose.
-        """
-        told = self._collected(stored)
-        if told is None or self._is_chosen(stored, loop, told):
-            return False
-        if stored.role != "assistant" and not any(self._is_reply_in(loop, other, stored) for other in self.places.all):
-            return False
-        avoiding = AnyOf(avoiding, self.again.renewed([told], grown=False), self.again.emptied([told]))
-        return any(
-            self.again.follows(stored.node, node, avoiding, exceptions=False)
-            and self.again.follows(node, stored.node, avoiding, exceptions=False)
-            for node in self._growths(loop, {told} - {stored.slot})
-        )
-
-    def _is_chosen(self, stored: Stored, loop: Loop, told: Slot) -> bool:
-        """Whether a test picks the turns in which a message is stored: the last event of a stream, say.
-
-        Not one of what was collected, or of tool calls, as there are in each round.
-        """
-        tests = [guard.test for guard in self.again.guards(stored.node, loop)]
-        around = itertools.takewhile(lambda outer: outer is not loop.body, self.module.ancestors(stored.node))
-        streams = (outer for outer in (loop, *around) if isinstance(outer, cst.For) and self._is_stream(outer))
-        if any(map(asks_for_end, tests)) and any(True for _ in streams):
-            return True
-        return not all(tells_calls(self.facts, test) or self._is_about(test, told) for test in tests)
-
-    def _is_about(self, test: cst.BaseExpression, told: Slot) -> bool:
-        """Whether a test asks for what was collected, or for calls, and for nothing else: `text or calls`."""
-        others = self.again.parts(test) - {told}
-        return all(Kind.CALLS in self.facts.of(slot) for slot in others)
-
-    def _collected(self, stored: Stored) -> Slot | None:
-        """The text or list of the function that is all that a message says: `text`, or `"\\n".join(parts)`."""
-        content = stored.message.content if stored.message is not None else None
-        value = untrimmed(text_of(content)) if content is not None else None
-        if isinstance(value, cst.BooleanOperation) and is_neutral(value.right):  # `text or None`
-            value = value.left
-        if isinstance(value, cst.Call) and ex.called_name(value) == "join" and len(value.args) == 1:
-            value = value.args[0].value
-        slot = self.facts.slots.of_name(value)
-        return slot if slot is not None and slot[:2] == ("var", self.function) else None
-
-    def _is_reply_in(self, loop: Loop, other: Stored, stored: Stored) -> bool:
-        """Whether what a model says in a round goes into the history that another message of the round goes into."""
-        said = (other.role == "assistant" or other.calls is not None) and other.node is not stored.node
-        return said and other.slot == stored.slot and self.module.inside(other.node, loop.body)
-
     # -- attempts ---------------------------------------------------------------------------------------------
 
     def _is_retry(self, stored: Stored, loop: Loop, avoiding: Container[Point]) -> bool:
         """Whether the loop comes back only because a request has failed, and makes the same message again."""
         if isinstance(loop, cst.For) and self._is_stream(loop):
             return False  # its turns are pieces of one reply, no attempts
-        avoiding = AnyOf(avoiding, self.again.renewed(Steady(self.places, loop).renews(stored)))
         if self.again.follows(stored.node, stored.node, avoiding, exceptions=False):
             return False
-        if self.places.stays_behind(stored):
-            return self.again.leads(self.again.failed(stored.node), set(self.again.points(stored.node)), avoiding)
         avoiding = AnyOf(avoiding, self._rounds_of(stored.slot))  # a new round has begun there
         return self._comes_back(stored, avoiding) and any(
             self.again.follows(stored.node, call, avoiding)
@@ -247,9 +190,3 @@ class Repeated:
         here, bound = set(self.again.points(stored.node)), self.again.bound(slot, grown=False)
         given = slot[2] in {p.name.value for p in parameters(self.function)}
         return given and bound.isdisjoint(here) and not self.again.leads(bound, here)
-
-
-def retries(decorator: cst.BaseExpression) -> bool:
-    """`@retry(...)`, `@tenacity.retry`, `@backoff.on_exception(...)`."""
-    name = (ex.dotted(ex.uncalled(decorator)) or "").lower()
-    return "retry" in name or name.startswith("backoff.") or name.rpartition(".")[2] == "on_exception"

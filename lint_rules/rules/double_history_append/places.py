@@ -37,15 +37,12 @@ class How(Enum):
 
     PER_CALL = "once for each tool call"
     PER_CHUNK = "once for each piece of the stream"
-    PER_ROUND = "with all that earlier rounds have said"
     AGAIN = "a second time"
     SENT = "beside the history that holds it"
     SAVED = "beside the history that was loaded with it"
     RETRY = "once for each attempt"
     RETRIED = "once for each attempt of the whole function"
-    RETURNED = "by the function that gives it back, too"
     LOADED = "with everything that was there before"
-    IN_BULK = "with the messages of the turn, one by one before"
     CALLBACK = "by a callback, too"
 
 
@@ -79,15 +76,12 @@ class Same:
 class Places:
     """The places of one function: `all` of them, and `again` for the paths between them."""
 
-    def __init__(self, anatomy: Anatomy, function: Scope, above: tuple[Scope, ...] = ()) -> None:
-        """`above` are the functions from which this one is looked at."""
+    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
         self.function = function
         self.again = Again(anatomy, function)
-        self._above = above
-        self._called: dict[Scope, Places] = {}
         self._identities: dict[Stored, dict[Identity, Same]] = {}
         stored = anatomy.transcript.stored(function)
         grown = [place for place in stored if place.slot is not None and self.again.grows(place)]
@@ -110,22 +104,6 @@ class Places:
             for tested, _ in conditions.passed(there.module, each.node, callee.node)
             for part in walk(tested.test)
             if isinstance(part, cst.BaseExpression)
-        )
-
-    def stays_behind(self, stored: Stored) -> bool:
-        """Whether the function that is called at a place stores the message, and may then end with a failed request."""
-        callee = self.facts.slots.callee(stored.node)
-        if callee is None or callee in (self.function, *self._above) or not self.anatomy.calls.reaches_llm(callee):
-            return False
-        if any(
-            one.slot == stored.slot and not self.again.grows(one) for one in self.anatomy.transcript.at(stored.node)
-        ):
-            return False  # it begins the history anew, or cuts it
-        if callee not in self._called:
-            self._called[callee] = Places(self.anatomy, callee, (*self._above, self.function))
-        there = self._called[callee]
-        return any(
-            there.stays_behind(inner) or there.is_left(inner) for inner in there.all if inner.write is stored.write
         )
 
     def is_left(self, stored: Stored) -> bool:
