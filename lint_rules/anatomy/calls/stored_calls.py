@@ -10,6 +10,7 @@ from itertools import islice
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.picks import slice_of_one
 from lint_rules.anatomy.calls.sessions import is_asked_in_session
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.call_graph import CallSite
@@ -153,8 +154,14 @@ class StoredCalls:
         for node, items in self._anatomy.made:
             for part in _assistant_parts(node, items):
                 way = self._all_of(part)
-                if way is not None:
+                if way is not None and not self._has_one(way):
                     yield Storage(way, node, module.scope_of[node].function, "is stored with all its calls here")
+
+    def _has_one(self, way: Way) -> bool:
+        """Whether a list is bound to one call of another: `calls = calls[:1]`."""
+        return len(way) == 1 and any(
+            slice_of_one(value)[0] is not None for value in self._anatomy.facts.assigned(way[0])
+        )
 
     def _all_of(self, value: cst.BaseExpression) -> Way | None:
         """The list of which `value` holds all calls: itself, or one dict or dump for each."""

@@ -118,6 +118,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft
 from lint_rules.rules.missing_tool_result.failing import Failing
+from lint_rules.rules.missing_tool_result.fixes import repair as repair  # a rule's module says so that it has one
 from lint_rules.rules.missing_tool_result.selections import chosen
 from lint_rules.rules.missing_tool_result.taken import gathered
 from lint_rules.rules.missing_tool_result.told_of import unkept_results
