@@ -126,7 +126,8 @@ def stored_whole(anatomy: Anatomy, slot: Slot, function: Scope, depth: int = 0) 
             continue
         value = stored.write.value if stored.write is not None and stored.write.node is stored.node else None
         carried = [n for part in (stored.calls, value) if part is not None for n in walk(part)]
-        if any(slots.of(n) in whole for n in carried if isinstance(n, (cst.Name, cst.Attribute))):
+        named = (n for n in carried if isinstance(n, (cst.Name, cst.Attribute)) and slots.of(n) in whole)
+        if any(slots.of(n) == slot or not _is_part_read(anatomy, n) for n in named):
             return stored.node
     for site in anatomy.calls.sites[function] if depth < _DEEPEST else ():
         for parameter, value in slots.bindings(site.node, function):
@@ -136,3 +137,11 @@ def stored_whole(anatomy: Anatomy, slot: Slot, function: Scope, depth: int = 0) 
                 if found is not None:
                     return found
     return None
+
+
+def _is_part_read(anatomy: Anatomy, message: cst.CSTNode) -> bool:
+    """`reply.content`: another part of the message than its calls, and not what a method makes of all of it."""
+    outer = anatomy.module.parent[message]
+    pair = ex.member(outer)
+    called = anatomy.module.parent.get(outer)
+    return pair is not None and pair[0] is message and not (isinstance(called, cst.Call) and called.func is outer)

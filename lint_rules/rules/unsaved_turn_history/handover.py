@@ -199,11 +199,32 @@ class _Search:
             own is not None and own[0] == "var" and own[1] is function and self._waits(own, function) is not None
         ):
             return False
+        if own is not None and self._is_never_taken_from(own):
+            return False
         run = body(self.anatomy, node)
         if run is None:
             return self.anatomy.keeps(node)
         whole = run[0] is not self.anatomy and self.anatomy.kept_elsewhere.keeps_whole(node, function)
         return whole or bool(self.resources.of(node).made) or self._callee_stores(node, *run, slot)
+
+    def _is_never_taken_from(self, slot: Slot) -> bool:
+        """Whether a list that this file makes is only added to, counted or searched: no turn begins with it."""
+        facts, parent = self.anatomy.facts, self.anatomy.module.parent
+        made = facts.assigned(slot)
+        return slot[0] == "var" and bool(made) and all(isinstance(ex.inner(v), cst.List) for v in made) and not any(
+            self._takes(parent[name], name) for name in facts.names.get(slot, ())
+        )  # fmt: skip
+
+    def _takes(self, outer: cst.CSTNode, name: cst.Name) -> bool:
+        """Whether what stands around the name of a list may take something out of it."""
+        if isinstance(outer, cst.Attribute):
+            return outer.value is name and outer.attr.value not in GROWING
+        if isinstance(outer, cst.Arg):
+            call = self.anatomy.module.parent[outer]
+            return not (isinstance(call, cst.Call) and ex.dotted(call.func) == "len")
+        if isinstance(outer, cst.ComparisonTarget):
+            return not isinstance(outer.operator, (cst.In, cst.NotIn))
+        return not isinstance(outer, (cst.AssignTarget, cst.AnnAssign, cst.NameItem))
 
     def _is_request(self, place: Slot | None, function: Scope) -> bool:
         """Whether a place is a part of what a request is made with, and goes with the function."""
