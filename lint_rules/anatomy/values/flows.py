@@ -470,10 +470,10 @@ class Flows(Forms):
             self._learn_all(slot, self.kinds(value), value)
             self._learn_items(slot, value)
             self._learn_back(value, self.of(slot), passed, node)
-        is_message = bool(node.args) and shapes.message(node) is not None
-        if is_message:
-            self._has_calls(ex.keywords(node), node)
-        if is_message or any(ex.text(arg.value) == "tool" for arg in node.args):
+        given = ex.keywords(node) if node.args and shapes.message(node) is not None else {}
+        if "content" in given:  # in a class of the project, one field may hold both
+            self._has_calls(given, node)
+        if given or any(ex.text(arg.value) == "tool" for arg in node.args):
             self._answers(ex.keywords(node), node)
         base = ex.receiver(node)
         if base is not None and callee is None:
