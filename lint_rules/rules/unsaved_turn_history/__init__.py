@@ -64,6 +64,7 @@ class Chat:
 4. a question is stored in a list that lives on and is sent, and the reply goes to a user or a caller on a way past all
    that could store it; or past where the function stores its turn outside of the program otherwise;
 5. a way leads from a reply without tool calls to the same request, and past the only place in the round that stores;
+   or a message of the user or the system takes the reply's place, and is not made of it;
 6. a list takes the messages that the run it was given to calls new; or
 7. a coroutine function of the project, called as a statement, would add to a history, or to what is read again.
 
@@ -166,6 +167,13 @@ def _named(stored: Stored, slot: Slot) -> str:
 
 def _round(found: RepeatedRequest) -> Draft:
     history = _named(found.stores, found.history)
+    if isinstance(found.test, Stored):
+        message = (
+            f"this goes into `{history}` in the place of the reply that it speaks of: the model does not see what it"
+            " has said, and the round is lost"
+        )
+        notes = (Note(found.asks, "the request"), Note(found.stores.node, f"where a reply gets into `{history}`"))
+        return Draft(found.test.node, message, f"append the reply to `{history}` first", notes)
     message = (
         f"a reply without tool calls passes by this test: nothing is added to `{history}`,"
         " and the next round sends the same request again"
