@@ -48,8 +48,12 @@ def _said(anatomy: Anatomy, call: cst.Call) -> Iterator[cst.BaseExpression]:
     if is_logging(call) or anatomy.turns.reaches_model(call):
         return
     made = [ex.inner(each) for arg in call.args for each in (arg.value, *anatomy.facts.values_of(arg.value))]
-    inside = [part for each in made if isinstance(each, (cst.Dict, cst.Call)) for part in ex.made_of(each).values()]
-    parts = [*(ex.inner(arg.value) for arg in call.args), *map(ex.inner, inside)]
+    parts = [ex.inner(arg.value) for arg in call.args]
+    for each in (each for each in made if isinstance(each, (cst.Dict, cst.Call))):
+        inside = [ex.inner(part) for part in ex.made_of(each).values()]
+        parts += inside
+        lists = (part for part in inside if isinstance(part, cst.List))  # `{"parts": [{"text": text}]}`
+        made += [ex.inner(element.value) for part in lists for element in part.elements]
     if _OTHERS.isdisjoint(map(ex.text, parts)):
         yield from dict.fromkeys(filter(ex.reads_place, parts))
 
