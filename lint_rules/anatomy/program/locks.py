@@ -79,8 +79,10 @@ class Locks:
     def are_made_at(self, slot: Slot) -> bool:
         """Whether a place only ever gets a new lock, or a new table of locks, and none that somebody else has."""
         made = [ex.inner(value) for value in self.facts.assigned(slot)]
-        new = (ex.called_name(value) in _MAKERS | _TABLES if type(value) is cst.Call else False for value in made)
-        return bool(made) and all(type(v) is cst.Dict or is_new for v, is_new in zip(made, new, strict=True))
+        return bool(made) and all(
+            type(value) is cst.Dict or (type(value) is cst.Call and ex.called_name(value) in _MAKERS | _TABLES)
+            for value in made
+        )
 
     def lock_of(self, node: cst.BaseExpression) -> Slot | None:
         """The lock an expression names: a known lock, an element of a dict of locks, a `self._lock` from elsewhere."""

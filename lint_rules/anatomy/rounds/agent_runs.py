@@ -28,7 +28,7 @@ def runs_agent(anatomy: Anatomy, call: cst.Call) -> bool:
 
 
 @kept
-def runs_asker(anatomy: Anatomy, call: cst.Call) -> bool:
+def runs_any_agent(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a call runs such an agent, with or without tools; or a graph of which a step asks a model."""
     return _runs(anatomy, call, tools=False)
 
@@ -87,6 +87,8 @@ def _may_ask(anatomy: Anatomy, made: cst.Call, holder: Slot | None) -> bool:
     """Whether an agent asks a model when it runs: one that is put together of steps, if it was given one that does."""
     if not _is_made_by(anatomy, made.func, words.GRAPHS):
         return True
+    if holder is None:
+        return False
     handed = (call for call in anatomy.module.nodes_of(cst.Call) if anatomy.facts.slots.of(ex.receiver(call)) == holder)
     steps = (anatomy.facts.slots.function(arg.value) for call in handed for arg in call.args)
     return any(step is not None and anatomy.turns.is_asker(step) for step in steps)

@@ -58,7 +58,7 @@ class Conversations:
 
     def name_for_all(self, call: cst.Call) -> cst.BaseExpression | None:
         """What names the conversation that a call goes on with, if that is the same for all who have it called."""
-        named, given = self._naming(call) or [*self._named_by_callee(call)], ex.keywords(call)
+        named, given = self._naming_at_last(call), ex.keywords(call)
         told = [*named, *([given["user_id"]] if "user_id" in given else [])]  # of whom the session is (ADK)
         return named[0] if named and all(map(self._is_for_all, told)) else None
 
@@ -107,6 +107,10 @@ class Conversations:
         config = given.get("config") or ex.argument(call, "config", 1) if ex.called_name(call) in CONFIGURED else None
         return [*found, *self._configured(config)] if config is not None else found
 
+    def _naming_at_last(self, call: cst.Call) -> list[cst.BaseExpression]:
+        """The same, also of a function of the project, through as many hands as it goes."""
+        return self._naming(call) or [*self._named_by_callee(call)]
+
     def _named_by_callee(self, call: cst.Call) -> Iterator[cst.BaseExpression]:
         """What a function of the project is handed to name the conversation with that it goes on with."""
         there, function = body(self._anatomy, call) or (self._anatomy, None)
@@ -118,8 +122,7 @@ class Conversations:
     @once(circular=_NO_SLOTS)
     def _naming_parameters(self, function: Scope) -> frozenset[Slot]:
         """The parameters of a function that name the conversation with which a call in it goes on."""
-        calls = function.nodes_of(cst.Call)
-        values = (value for call in calls for value in self._naming(call) or self._named_by_callee(call))
+        values = (value for call in function.nodes_of(cst.Call) for value in self._naming_at_last(call))
         names = (part for value in values for part in walk(value) if isinstance(part, cst.Name))
         slots = map(self._facts.slots.of, names)
         return frozenset(slot for slot in slots if slot is not None and is_parameter(slot))

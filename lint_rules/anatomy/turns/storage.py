@@ -341,11 +341,6 @@ class Storage:
         path = self._opened(base, function, "a") if base is not None else None
         return _named(self.form(path, function)) if path is not None else None
 
-    def opened_to_add(self, call: cst.Call, function: Scope) -> cst.Call | None:
-        """What has opened the file behind whose end a call writes."""
-        opened = self._entered(ex.receiver(call) or call, function) if self._added_at(call, function) else []
-        return next((each for each in opened if isinstance(each, cst.Call)), None)
-
     def writes_log(self, call: cst.Call) -> bool:
         """Whether a call writes behind the end of a file that this module names, and never reads."""
         scope = self.module.scope_of.get(call)  # none of a call of another file

@@ -23,7 +23,7 @@ from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.program.concurrency import Begun, Start, begun_elsewhere
 from lint_rules.anatomy.program.serving import is_streamed
 from lint_rules.anatomy.program.told import leaves_out, told_by
-from lint_rules.anatomy.rounds.agent_runs import runs_asker
+from lint_rules.anatomy.rounds.agent_runs import runs_any_agent
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
 from lint_rules.anatomy.turns.foreign_stores import store_of
@@ -172,7 +172,7 @@ class Turns:
     def reaches_model(self, call: cst.Call) -> bool:
         """Whether a call asks a model, here or in another file, whatever it is handed."""
         callee = self.facts.slots.callee(call)
-        asks = call in self.facts.calls or self._runs_asker(call) or runs_asker(self.anatomy, call)
+        asks = call in self.facts.calls or self._runs_asker(call) or runs_any_agent(self.anatomy, call)
         return asks or (callee is not None and self.runs_model(callee))
 
     def runs_model(self, function: Scope) -> bool:
@@ -198,7 +198,7 @@ class Turns:
     def _reaching(self) -> set[Scope]:
         """The same, and those that run an agent of a library."""
         calls, scopes = self.module.nodes_of(cst.Call), self.module.scope_of
-        running = (scopes[call].function for call in calls if runs_asker(self.anatomy, call))
+        running = (scopes[call].function for call in calls if runs_any_agent(self.anatomy, call))
         return self._asking_elsewhere | self.graph.with_callers(running)
 
     def requests(self, function: Scope) -> list[cst.Call]:

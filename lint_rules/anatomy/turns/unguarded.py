@@ -161,14 +161,11 @@ class Unguarded:
         if place[0] == "attr":
             in_class = any(self.module.scope_of[value].kind == "class" for value in self.facts.assigned(place))
             return not in_class and self._is_made_for_events(place[1])
+        if place[0] != "var" or place[1].kind != "function":
+            return False
         begins = any(self.module.scope_of[start.node].function is place[1] for start in self.races.starts)
-        named = (n for n in self.module.nodes_of(cst.Name) if n.value == place[2] and self.facts.slots.of(n) == place)
-        return (
-            place[:1] == ("var",)
-            and place[1].kind == "function"
-            and not begins
-            and not any(isinstance(self.module.parent[n], (cst.Arg, cst.Return)) for n in named)
-        )
+        uses = (self.module.parent[name] for name in self.facts.names.get(place, ()))
+        return not begins and not any(isinstance(use, (cst.Arg, cst.Return)) for use in uses)
 
     def _is_made_for_events(self, cls: Scope) -> bool:
         """Whether handlers make an object of a class for each event, and that begins nothing that it runs beside."""

@@ -58,10 +58,10 @@ A global (or a variable of the function that makes the app, or an attribute of a
 counts when a handler reaches a write that makes it longer, and no key picks one history of many; also by another name
 (`talk = GREETING`, `talks.setdefault(key, GREETING)`), and by a function of another file of the project. An object,
 which may be given to all by a function, or lie in a global where no handler puts it, counts when its class adds to a
-history of its own that a model is sent, or when a library says so: Gemini chats, memories of LangChain and LlamaIndex,
-sessions of the OpenAI Agents SDK; and so does a conversation that the provider keeps under one key for all. Class
-attributes and default arguments count when the list grows, under any name it gets in the file. The finding stands where
-the history grows, if that is in the same file; of a class attribute, a default and a cache where these are made.
+history of its own, whichever file sends that, or when a library says so: Gemini chats, memories of LangChain and
+LlamaIndex, sessions of the OpenAI Agents SDK; and so does a conversation that the provider keeps under one key for all.
+Class attributes and default arguments count when the list grows, under any name it gets in the file. The finding stands
+where the history grows, if that is in the same file; of a class attribute, a default and a cache where these are made.
 
 Silent: the session of a database, which is told to add and never read; fields of dataclasses and pydantic models, which
 are copied; defaults that are only read, copied or spread, or replaced while they are empty; dicts keyed by session;

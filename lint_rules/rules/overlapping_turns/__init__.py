@@ -69,6 +69,7 @@ one for all runs if they lie in a global, a registry or an attribute, if a frame
 
 From each start the calls are followed until a lock, or a busy flag that is tested and set without an `await` between,
 keeps runs apart; it must hold over the whole turn: of helpers that each take the lock for their own part, none does.
+Nor does a lock that no other run can take: in a local name, or on an object that is made for the request.
 Two runs of one start overlap when it stands in a loop, runs per event, or begins a task for what it is given; a handler
 is reported when its turn stores tool results, or a question and its answer, or the answer to what it has loaded before
 (that one history serves all users is AGL103). Two different starts must reach one history; or a start and the code that
