@@ -50,6 +50,8 @@ _OWNERS = ("user", "session", "chat", "thread", "channel", "conversation", "send
 class CommonHistory:
     """One history for everybody: made at `node`, grown at `grown` in the file of `where`, where it lives in `slot`.
 
+    Of what another file makes, and this one grows, `node` is where it grows, too.
+
     `holder` is where the object lives that keeps it. A handler of this file serves it to all, or one whose `caller`, in
     another file, runs a function of this one. `told`: the other file reports it itself.
     """
@@ -154,15 +156,23 @@ class _Served:
     def _globals(self) -> Iterator[CommonHistory]:
         for slot, written in _all_writes(self.anatomy).items():
             for root, named, writes in self._roots(slot, written):
-                made = _made_at(self.anatomy, root)
-                if made is None or not self.anatomy.races.is_list(slot, writes):
+                made, there = _made_at(self.anatomy, root), self._is_made_there(root)
+                if (made is None and not there) or not self.anatomy.races.is_list(slot, writes):
                     continue
                 for serving in self._sharing(root):
                     write = growing(self.anatomy, slot, writes, serving.function, self.reach[serving.function])
                     if write is not None and not _names_its_owner(self.facts.slots.module, write):
-                        name, evidence = describe(named), write.evidence
-                        yield CommonHistory("global", made, name, write.node, self.anatomy, evidence, serving, slot)
+                        name, evidence, node = describe(named), write.evidence, made or write.node
+                        yield CommonHistory("global", node, name, write.node, self.anatomy, evidence, serving, slot)
                         break
+
+    def _is_made_there(self, root: Slot) -> bool:
+        """Whether it lies in a global of another file, or is a part of what does."""
+        whole = root_object(root)
+        if whole[:2] != ("var", self.module.top) or any(part[0] == "item" for part in whole_of(root)):
+            return False
+        found = self.anatomy.imported_value(whole[2])
+        return found is not None and _made_at(*found) is not None
 
     def _put_elsewhere(self) -> Iterator[CommonHistory]:
         """`talks.setdefault(key, GREETING)`, `talk = GREETING`: the list of a global, which grows by another name."""

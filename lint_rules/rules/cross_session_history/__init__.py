@@ -109,7 +109,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         grows_here = found.how in {"global", "object"} and module is None
         place = found.grown if grows_here else found.node
         other = Note(found.node, "it is made here, once") if grows_here else Note(found.grown, "it grows here", module)
-        notes: list[Note | Related] = [other]
+        notes: list[Note | Related] = [other] if found.node is not found.grown else []
         if found.serving is not None:
             notes.insert(0, Note(found.serving.node, f"`{found.serving.function.name}` serves all users"))
         if found.caller is not None:
