@@ -133,13 +133,13 @@ class Needs(Surroundings):
         return any(map(runs_beside, self.defining(self._handed_to())))
 
     def _handed_to(self) -> set[str]:
-        """What is called here with a function of this file, or an attribute is made one."""
+        """What is called here with a function of this file, or an attribute is made one, or gets one put into it."""
         own = {node.name for kind in (ast.FunctionDef, ast.AsyncFunctionDef) for node in self.nodes[kind]}
-        found = {
-            called_name(node)
-            for node in self.nodes[ast.Call]
-            if any(_names_one(value, own) for value in (*node.args, *(keyword.value for keyword in node.keywords)))
-        }
+        found = set[str]()
+        for node in self.nodes[ast.Call]:
+            if any(_names_one(value, own) for value in (*node.args, *(keyword.value for keyword in node.keywords))):
+                base = node.func.value if isinstance(node.func, ast.Attribute) else None
+                found |= {called_name(node), base.attr if isinstance(base, ast.Attribute) else ""} - {""}
         handed = (node for node in self.nodes[ast.Assign] if _names_one(node.value, own))
         return found | {target.attr for node in handed for target in node.targets if isinstance(target, ast.Attribute)}
 
@@ -585,16 +585,23 @@ class Needs(Surroundings):
         return by_hand or not self.called.isdisjoint({"sort", "sorted"})
 
     def reads_errors(self) -> bool:
-        """An error that is caught by name, and a word that is looked for in it."""
-        return any(node.name is not None for node in self.nodes[ast.ExceptHandler]) and any(
-            words.size_in(text) is not None for text in self.texts
-        )
+        """An error that is caught by name, and a word that is looked for in it, here or by a function that is asked."""
+        handlers = [node for node in self.nodes[ast.ExceptHandler] if node.name is not None]
+        named = bool(handlers) and any(words.size_in(text) is not None for text in self.texts)
+        return named or any(map(_asks_about_error, handlers))
 
     def has_rounds_of_calls(self) -> bool:
         return self.calls and self.asks_in_loop
 
     def has_limits(self) -> bool:
         return self.asks and any(word in self._spelling for word in _LIMITS)
+
+
+def _asks_about_error(handler: ast.ExceptHandler) -> bool:
+    """Whether a test in a handler hands the error to a function: `if is_too_long(exc)`."""
+    tests = (node.test for node in ast.walk(handler) if isinstance(node, (ast.If, ast.While, ast.IfExp)))
+    handed = (arg for test in tests for node in ast.walk(test) if isinstance(node, ast.Call) for arg in node.args)
+    return any(isinstance(arg, ast.Name) and arg.id == handler.name for arg in handed)
 
 
 def _is_bounded(call: ast.Call) -> bool:

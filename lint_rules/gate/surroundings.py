@@ -202,7 +202,8 @@ class Surroundings(Evidence):
     def defining(self, names: Collection[str]) -> Iterator[bytes]:
         """The sources of the project that define one of these names: as a function, a method, a class or a field."""
         for _, source in self._sources() if names else ():
-            if not _defined(source).isdisjoint(names) or any(b".%s = " % name.encode() in source for name in names):
+            fields = (b".%s%s " % (name.encode(), sign) for name in names for sign in (b" =", b":"))
+            if not _defined(source).isdisjoint(names) or any(field in source for field in fields):
                 yield source
 
     def turns_elsewhere(self) -> bool:

@@ -10,9 +10,10 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.cuts.fates import lasting_parts
 from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
-from lint_rules.anatomy.messages.classes import given_elsewhere
+from lint_rules.anatomy.messages.classes import given_elsewhere, given_when_made
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.known import sources
@@ -232,7 +233,21 @@ class OpenEnds:
             return self._callers_keep(slot, owner, depth, surely)
         values = [(value, owner) for value in self.anatomy.facts.assigned(slot)]
         values += self.anatomy.aliases.given_back(slot) if depth < _DEEPEST else []
-        return any(self._is_kept(value, of, depth) for value, of in values) or self._is_moved(slot, owner, depth)
+        kept = any(self._is_kept(value, of, depth) for value, of in values) or self._is_moved(slot, owner, depth)
+        return kept or self._is_given_on(slot, owner)
+
+    def _is_given_on(self, slot: Slot, owner: Scope) -> bool:
+        """Whether those that call a function store or send a list of its own that it gives them, maybe in an object."""
+        slots, given = self.anatomy.facts.slots, set[str]()
+        for part in (part for value in owner.returned for part in ex.alternatives(value)):
+            held = given_when_made(self.anatomy, part) if isinstance(part, cst.Call) else ()
+            given |= {name[2] for _, name, value in held if slots.of(value) == slot}
+            given |= {""} if slots.of(part) == slot else set()
+        told = (e for e in self.anatomy.handed if given and e.what == "part" and e.owner == owner.qualname)
+        sites = self.anatomy.calls.sites[owner] if given else ()
+        return any(e.inside in given for e in told) or any(
+            not given.isdisjoint(lasting_parts(self.anatomy, site.node)) for site in sites
+        )
 
     def keeper(self, slot: Slot) -> str | None:
         """The framework in whose object a history lies, and is there whatever becomes of the run."""

@@ -60,7 +60,7 @@ class Alignment:
         lists = {*self.contents.lists_in(cut.base), *self._targets(cut.node), *self._names(cut.into)}
         if self.anatomy.mending.reaches(lists, cut=(cut.node, cut.function)):
             return True
-        decisive = self._decisive(cut.function, lists, self._names(cut.size))
+        decisive = self._decisive(cut.function, lists, self._names(cut.size), _gone(cut))
         if self._is_marked(cut, decisive.positions):
             return True
         reading = self.module.functions if cut.shape == "bounded" else [cut.function]
@@ -136,13 +136,18 @@ class Alignment:
         statement = self.module.statement(node)
         return self._bound(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign, cst.AugAssign)) else set()
 
-    def _decisive(self, function: Scope, lists: set[Slot], positions: set[Slot]) -> Decisive:
-        """The lists that a cut list is made of or goes into, and the positions at which such lists are cut."""
+    def _decisive(self, function: Scope, lists: set[Slot], positions: set[Slot], gone: str = "") -> Decisive:
+        """The lists that a cut list is made of or goes into, and the positions at which such lists are cut.
+
+        Of the part that is `gone`, as the source shows it, only the end counts, of which `positions` tell.
+        """
         lists, positions = set(lists), {slot for slot in positions if slot[0] == "var"}
         nodes = function.nodes_of(cst.Subscript, cst.Assign, cst.AugAssign, cst.AnnAssign)
         for _ in range(3):
             before = len(lists) + len(positions)
             for node in nodes:
+                if self._is_cut(node) and ex.source(node) == gone:
+                    continue
                 if self._is_cut(node) and lists & set(self.contents.lists_in(node.value)):
                     positions |= {slot for slot in self._names(*node.slice) if slot[0] == "var"}
                 elif isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)) and node.value is not None:
@@ -150,7 +155,7 @@ class Alignment:
                     made_of = {slot for slot in self.contents.lists_in(node.value) if not self._is_replied(slot)}
                     if bound & lists or made_of & lists:
                         lists |= bound | made_of
-                    elif bound & positions:
+                    elif bound & positions and not _is_counted_from(node.value):
                         positions |= {slot for slot in self._names(node.value) - lists if slot[0] == "var"}
             for filled, listed in self.contents.filled:
                 both = {filled, *self.contents.lists_in(listed)}
@@ -284,7 +289,8 @@ class Alignment:
                 return bool(decisive & (self._around(outer) | self._names(outer))) and not self._is_counted(outer)
             if isinstance(outer, cst.GeneratorExp):
                 call = self.module.parent[self.module.parent[outer]]
-                return isinstance(call, cst.Call) and ex.called_name(call) in _PICKERS
+                bound, picks = self._around(outer), isinstance(call, cst.Call) and ex.called_name(call) in _PICKERS
+                return picks and (not bound or bool(bound & decisive))
             if isinstance(outer, (cst.SetComp, cst.DictComp)):
                 return False
         return False
@@ -401,6 +407,21 @@ class Alignment:
 
 def _unpacked(target: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [e.value for e in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target]
+
+
+def _gone(cut: Cut) -> str:
+    """`h[first:n]` of `del h[first:n]` and `h[first:n] = [note]`, as the source shows it."""
+    node = cut.node
+    target = node.target if isinstance(node, cst.Del) else ex.targets(node)[0] if isinstance(node, cst.Assign) else None
+    return ex.source(target) if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else ""
+
+
+def _is_counted_from(value: cst.BaseExpression) -> bool:
+    """`max(first, len(h) - n)`: how long the list is decides, and the other one only how far that may go."""
+    if not isinstance(value, cst.Call) or ex.dotted(value.func) not in {"max", "min"}:
+        return False
+    worked_out = (arg.value for arg in value.args if isinstance(arg.value, cst.BinaryOperation))
+    return any(isinstance(n, cst.Call) and ex.dotted(n.func) == "len" for each in worked_out for n in walk(each))
 
 
 def _takes(node: cst.CSTNode) -> bool:

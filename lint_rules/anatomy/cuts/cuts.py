@@ -53,7 +53,7 @@ def cuts(module: SourceModule) -> Iterator[Cut]:
             parent = module.parent[node]
             if cut is not None and not isinstance(parent, (cst.AssignTarget, cst.Del, cst.AugAssign)):
                 yield replace(cut, head=cut.head or _left_alone(module, cut))
-            elif isinstance(parent, cst.AssignTarget) and _is_empty(module.parent[parent]):
+            elif isinstance(parent, cst.AssignTarget) and _is_new(module.parent[parent]):
                 yield from _deleted(node, module.parent[parent], function)  # type: ignore[arg-type]
         elif type(node) is cst.Del:
             yield from _deleted(node.target, node, function)
@@ -222,15 +222,15 @@ def _behind(node: cst.BaseExpression) -> tuple[cst.BaseExpression, int]:
 
 
 def _deleted(target: cst.BaseExpression, node: cst.Del | cst.Assign, function: Scope) -> Iterator[Cut]:
-    """`del xs[:n]`, `del xs[0]`, `xs[:n] = []`."""
+    """`del xs[:n]`, `del xs[0]`, `xs[:n] = []`, `xs[first:n] = [summary]`."""
     targets = ex.several(target)
     for subscript in targets:
         if not isinstance(subscript, cst.Subscript):
             continue
         part, at = ex.slice_of(subscript), ex.index(subscript)
         if part is not None and part.upper is not None and part.step is None:
-            first = 0 if part.lower is None else ex.integer(part.lower)
-            if first is not None and first >= 0:
+            first = 0 if part.lower is None else _place(part.lower)
+            if first is not None:
                 yield Cut(node, subscript.value, function, "front", part.upper, first)
         elif at is not None and (place := _place(at)) is not None:
             yield Cut(node, subscript.value, function, "shift", at, place)
@@ -272,8 +272,9 @@ def _bound(module: SourceModule, node: cst.Call) -> cst.BaseExpression:
     return node
 
 
-def _is_empty(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Assign) and isinstance(node.value, cst.List) and not node.value.elements
+def _is_new(node: cst.CSTNode) -> bool:
+    """Whether nothing, or a list that is made here, takes the place of a part of a list."""
+    return isinstance(node, cst.Assign) and isinstance(node.value, cst.List)
 
 
 def is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:

@@ -233,6 +233,19 @@ class Fates:
             yield from self._goes(site.node, site.caller, seen | {slot})
 
 
+def lasting_parts(anatomy: Anatomy, call: cst.Call) -> set[str]:
+    """The attributes of what a call gives whose messages its caller stores or sends; "" is the whole."""
+    module, fates = anatomy.module, Fates(anatomy)
+    function = module.scope_of[call].function
+    outer = module.awaiting(call)
+    bound = {anatomy.facts.slots.of(target) for target in ex.targets(outer)} if isinstance(outer, cst.Assign) else set()
+    reads = [(read.attr.value, read) for read in function.nodes_of(cst.Attribute)
+             if anatomy.facts.slots.of(read.value) in bound - {None} and anatomy.contents.history(read)]  # fmt: skip
+    whole = [("", call)] if anatomy.contents.history(call) is not None else []
+    places = ((name, fates.of(read, function)) for name, read in (*whole, *reads))
+    return {name for name, place in places if place is not None and place[0] != "returned"}
+
+
 @once(circular=_NOWHERE)
 def _fate_of(anatomy: Anatomy, parameter: Slot) -> Fate | None:
     """What becomes of a list that a function gets for a parameter."""

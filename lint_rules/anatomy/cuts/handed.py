@@ -19,7 +19,7 @@ from lint_rules.anatomy.calls.picks import Pick
 from lint_rules.anatomy.calls.remaining_calls import Rest
 from lint_rules.anatomy.calls.stored_calls import StoredCalls
 from lint_rules.anatomy.cuts.alignment import Alignment
-from lint_rules.anatomy.cuts.fates import Fates
+from lint_rules.anatomy.cuts.fates import Fates, lasting_parts
 from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_bases, named_classes, run_elsewhere
 from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.messages import ROLES, Role
@@ -49,6 +49,7 @@ What = Literal[
     "role",
     "number",
     "result",
+    "part",
     "document",
     "object",
     "instance",
@@ -65,7 +66,8 @@ class Handed:
     `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back,
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
     message, all the `calls` of one that is stored with them and that nobody sees to else, what a model has answered,
-    beside the question (a `turn`), the `content` of a message, a role, a `number`, a `document` that holds a list, an
+    beside the question (a `turn`), the `content` of a message, a role, a `number`, a `document` that holds a list, a
+    `part` of what comes back whose messages are stored or sent, an
     `instance` of the class `cls` (the module as the file at `path` imports it, and the name there), a `value` of these
     `kinds`; with messages of these `roles`.
     It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or who
@@ -255,6 +257,7 @@ class _Handing:
         given = anatomy.contents.history(call) is not None or (fate is not None and fate[0] == "sent")
         told = [*_arguments(anatomy, call, behind), *self._calls(call, function), *_turns(anatomy, call)]
         told += [_Told(None, "result", frozenset())] if given else []
+        told += [_Told(None, "part", frozenset(), name, kept=True) for name in lasting_parts(anatomy, call)]
         if any(_is_document(anatomy, target) for target in _bound(anatomy, call)):
             told.append(_Told(None, "document", frozenset(), anew=_is_begun_anew(anatomy, call)))
         base = ex.receiver(call)

@@ -13,7 +13,7 @@ from lint_rules.anatomy.values.slots import Slot, as_part_of, is_class_method, i
 from lint_rules.anatomy.vocabulary import is_request
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope, is_property, parameters, says_only
+from lint_rules.syntax.module import Scope, fields, is_property, parameters, says_only
 from lint_rules.syntax.walk import children
 
 LISTS = frozenset({"list", "List", "Sequence", "deque", "Deque", "MutableSequence", "Iterable", "tuple", "Tuple"})
@@ -38,7 +38,7 @@ def made_class(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
 def given_when_made(anatomy: Anatomy, made: cst.Call) -> Iterator[tuple[FoundClass, Slot, cst.BaseExpression]]:
     """What a call that makes an object hands it to keep: its class, the attribute, and the argument.
 
-    As `__init__` puts it there; without one, as the keyword says.
+    As `__init__` puts it there; without one, as the keyword says, or the order of the fields.
     """
     found = made_class(anatomy, made)
     if found is None:
@@ -47,8 +47,9 @@ def given_when_made(anatomy: Anatomy, made: cst.Call) -> Iterator[tuple[FoundCla
     setup, slots = there.module.method(cls, "__init__"), there.facts.slots
     attributes: list[Slot] = [("attr", cls, name) for name in cls.attributes]
     if setup is None:
-        fields = dict(ex.keywords(made))
-        yield from ((found, slot, fields[slot[2]]) for slot in attributes if slot[2] in fields)
+        given = {**dict(zip(fields(cls), ex.positional(made), strict=False)), **ex.keywords(made)}
+        held = (slots.attribute(cls, name) for name in dict.fromkeys((*fields(cls), *cls.attributes)))
+        yield from ((found, slot, given[slot[2]]) for slot in held if slot[2] in given)
         return
     for parameter, value in slots.bindings(made, setup):
         for slot in attributes:

@@ -93,7 +93,8 @@ class Start:
     """A function that runs beside others from `node` on. `many`: several runs of itself may overlap.
 
     Where a `caller` in another file runs it, `node` is the function's own. `switch`: what lets handlers overlap.
-    `in_thread`: in one of its own, though it is a coroutine.
+    `in_thread`: in one of its own, though it is a coroutine. `begun`: where it is only handed on, the start of whoever
+    gets it, and the file of that.
     """
 
     function: Scope
@@ -104,6 +105,7 @@ class Start:
     caller: Caller | None = None
     switch: cst.CSTNode | None = None
     in_thread: bool = False
+    begun: tuple[Anatomy, Start] | None = None
 
     @property
     def comes_with_events(self) -> bool:

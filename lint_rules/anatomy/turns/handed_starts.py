@@ -7,6 +7,7 @@ itself; at once, or later, when it was kept in an attribute.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
@@ -26,10 +27,11 @@ _GROWERS = frozenset({"append", "add", "setdefault"})
 
 @record
 class Taken:
-    """How what a place holds is run: as a start of that `kind`, and whether several at once."""
+    """How what a place holds is run: as a start of that `kind`, whether several at once, and the start that runs it."""
 
     kind: StartKind
     many: bool
+    start: Start
 
 
 class Takers:
@@ -45,7 +47,7 @@ class Takers:
             where = self.module.scope_of[begun.node].function
             start = Start(where, begun.node, begun.kind, many, begun.target)
             if not self._joins.is_joined(start):
-                self._note(begun.target, Taken(begun.kind, many and not self._is_alone(start, where)))
+                self._note(begun.target, Taken(begun.kind, many and not self._is_alone(start, where), start))
         for start in starts(anatomy.calls):  # what a serial handler calls may be run by others as well, who are not
             if start.kind != "serial" and not self._joins.is_joined(start):
                 self._note_called(start)
@@ -58,7 +60,8 @@ class Takers:
         for function in self.anatomy.calls.reachable(start.function):
             for call in function.nodes_of(cst.Call):
                 if self.facts.slots.callee(call) is None and not self._locks.held(call, function):
-                    self._note(call.func, Taken(start.kind, start.many and not self._flags.guard(call, function)))
+                    many = start.many and not self._flags.guard(call, function)
+                    self._note(call.func, Taken(start.kind, many, replace(start, many=many)))
 
     def _note(self, target: cst.BaseExpression, taken: Taken) -> None:
         slot = self.facts.slots.of(target)
@@ -102,24 +105,28 @@ class Takers:
 
 
 def handed_starts(anatomy: Anatomy, locks: Locks, flags: Flags) -> Iterator[Start]:
-    """A start for each function of a file that it hands to such a place, where nothing is held."""
+    """A start for each function of a file that it hands to such a place, where nothing is held; or its coroutine."""
     named = [(f, node) for f, nodes in anatomy.calls.references.items() for node in nodes]
     lambdas = [(f, f.node) for f in anatomy.module.functions if f.kind == "lambda"]
-    for function, reference in (*named, *lambdas):
+    coroutines = [(site.callee, site.node) for sites in anatomy.calls.sites.values() for site in sites
+                  if site.callee.is_async and isinstance(anatomy.module.parent[site.node], cst.Arg)]  # fmt: skip
+    for function, reference in (*named, *lambdas, *coroutines):
         outer = anatomy.module.parent[reference]
         outer = anatomy.module.parent[outer] if isinstance(outer, cst.Arg) else outer
         where = anatomy.module.scope_of[reference].function
         for there, place in _places(anatomy, outer, reference):
             taken = there.takers.places.get(place)
             if taken is not None and not locks.held(outer, where) and not flags.guard(outer, where):
-                yield Start(function, outer, taken.kind, taken.many)
+                yield Start(function, outer, taken.kind, taken.many, begun=(there, taken.start))
                 break
 
 
 def _places(anatomy: Anatomy, outer: cst.CSTNode, reference: cst.CSTNode) -> Iterator[tuple[Anatomy, Slot]]:
-    """Where a function goes that is handed to a call, or bound to an attribute; and the file of that place."""
-    slots = anatomy.facts.slots
-    if isinstance(outer, cst.Call):
+    """Where a function goes that is handed to a call, or put into an attribute; and the file of that place."""
+    if isinstance(outer, cst.Call) and ex.called_name(outer) in _GROWERS:
+        base = ex.receiver(outer)
+        yield from _attributes(anatomy, base) if base is not None else ()
+    elif isinstance(outer, cst.Call):
         found = body(anatomy, outer)
         if found is not None:
             there, taker = found
@@ -129,10 +136,15 @@ def _places(anatomy: Anatomy, outer: cst.CSTNode, reference: cst.CSTNode) -> Ite
                 (there, slot) for (there, _), slot, value in given_when_made(anatomy, outer) if value is reference
             )
     for target in ex.targets(outer) if isinstance(outer, cst.Assign) and outer.value is reference else ():
-        base = target.value if isinstance(target, cst.Attribute) else None
-        slot, held = slots.of(target), slots.of(base)
-        if slot is not None and slot[0] == "attr":
-            yield anatomy, slot
-        elif held is not None and isinstance(target, cst.Attribute):
-            for there, cls in classes_of(anatomy, held):
-                yield there, there.facts.slots.attribute(cls, target.attr.value)
+        yield from _attributes(anatomy, target)
+
+
+def _attributes(anatomy: Anatomy, node: cst.BaseExpression) -> Iterator[tuple[Anatomy, Slot]]:
+    """The attribute that an expression is, of an object of this file or of another one; and that file."""
+    slot = anatomy.facts.slots.of(node)
+    held = anatomy.facts.slots.of(node.value) if isinstance(node, cst.Attribute) else None
+    if slot is not None and slot[0] == "attr":
+        yield anatomy, slot
+    elif held is not None and isinstance(node, cst.Attribute):
+        for there, cls in classes_of(anatomy, held):
+            yield there, there.facts.slots.attribute(cls, node.attr.value)

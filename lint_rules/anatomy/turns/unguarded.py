@@ -186,6 +186,9 @@ class Unguarded:
     @once(circular=False)
     def is_many(self, start: Start) -> bool:
         """Whether a task or thread is started again and again, with no flag that keeps the next one back."""
+        if start.begun is not None:
+            there, taken = start.begun
+            return start.many or (there.unguarded.is_many(taken) and not there.races.joins.is_joined(taken))
         if start.target is None:
             return start.many
         where = self.module.scope_of[start.node].function
@@ -220,6 +223,9 @@ class Unguarded:
 
     def is_called_back(self, start: Start, where: Scope) -> bool:
         """A function starts a task for what it is given, and does not wait; and it is called again and again."""
+        if start.begun is not None:
+            there, taken = start.begun
+            return there.unguarded.is_called_back(taken, there.module.scope_of[taken.node].function)
         given = {p.name.value for p in parameters(where)[where.owner is not None :]}
         begun = start.function if start.function.parent is where else None  # defined there, it sees what that gets
         seen = [start.node, begun.node] if begun is not None else [start.node]

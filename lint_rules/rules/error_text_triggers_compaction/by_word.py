@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.contents import Contents
+from lint_rules.anatomy.cuts.cuts import Cut
+from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameter_names
@@ -36,7 +38,7 @@ def cuts_by_word(anatomy: Anatomy) -> Iterator[CutByWord]:
         if handler.name is None or not isinstance(handler.name.name, cst.Name):
             continue
         function = anatomy.module.scope_of[handler].function
-        tests = list(_tests(anatomy, handler, handler.name.name.value, function, True))
+        tests = list(_tests(anatomy, handler, handler.name.name.value, frozenset({function})))
         cut = _cut_in(anatomy, handler) if tests else None
         for test, word in tests if cut is not None else ():
             if test not in seen and cut is not None and _decides(anatomy, test, cut, function):
@@ -59,9 +61,12 @@ def _decides(anatomy: Anatomy, test: cst.CSTNode, cut: cst.CSTNode, function: Sc
 
 
 def _tests(
-    anatomy: Anatomy, region: cst.CSTNode, error: str, function: Scope, follow: bool
+    anatomy: Anatomy, region: cst.CSTNode, error: str, seen: frozenset[Scope]
 ) -> Iterator[tuple[cst.CSTNode, str]]:
-    """Where a word is looked for in the text of `error`, with that word; also in a function that gets the error."""
+    """Where a word is looked for in the text of `error`, with that word; also in a function that gets the error.
+
+    Of one in another file, where it is called.
+    """
     nodes = list(walk(region))
     texts = {error} | {
         name
@@ -77,11 +82,14 @@ def _tests(
         elif type(node) is cst.Call and (word := _matched(anatomy, node, texts)) is not None:
             if not _needs_more(anatomy, node):
                 yield node, word
-        elif type(node) is cst.Call and follow:
-            callee = anatomy.facts.slots.callee(node)
-            for slot, value in anatomy.facts.slots.bindings(node, callee) if callee is not None else ():
-                if mentions({error}, value) and callee is not None and slot[2] in parameter_names(callee):
-                    yield from _tests(anatomy, callee.node, slot[2], callee, False)
+        elif type(node) is cst.Call and any(mentions({error}, arg.value) for arg in node.args):
+            there, callee = body(anatomy, node) or (anatomy, None)
+            if callee is None or callee in seen:
+                continue
+            for slot, value in there.facts.slots.bindings(node, callee):
+                if mentions({error}, value) and slot[2] in parameter_names(callee):
+                    for test, word in _tests(there, callee.node, slot[2], seen | {callee}):
+                        yield test if there is anatomy else node, word
 
 
 def _looked_for(anatomy: Anatomy, node: cst.Comparison, texts: set[str]) -> str | None:
@@ -143,21 +151,26 @@ def _asks_more(part: cst.CSTNode) -> bool:
 
 def _cut_in(anatomy: Anatomy, handler: cst.ExceptHandler) -> cst.CSTNode | None:
     """The first place in the handler that makes a history shorter."""
-    contents = anatomy.contents
-    cut_here: set[cst.CSTNode] = {cut.node for cut in anatomy.cuts if contents.history(cut.base) is not None}
+    cut_here: set[cst.CSTNode] = {cut.node for cut in _cuts(anatomy, ())}
     for node in walk(handler.body):
-        if node in cut_here:
-            return node
-        if isinstance(node, cst.Call) and _shortens(anatomy, contents, node, cut_here):
+        if node in cut_here or (isinstance(node, cst.Call) and _shortens(anatomy, node)):
             return node
     return None
 
 
-def _shortens(anatomy: Anatomy, contents: Contents, call: cst.Call, cut_here: set[cst.CSTNode]) -> bool:
-    callee = anatomy.facts.slots.callee(call)
-    if callee is not None:
-        reached = anatomy.calls.reachable(callee)
-        return any(anatomy.module.scope_of[node].function in reached for node in cut_here)
-    if not _SHORTENS.search(ex.called_name(call)):
-        return False
-    return any(contents.history(arg.value) is not None for arg in call.args)
+def _cuts(anatomy: Anatomy, known: Collection[Slot]) -> Iterator[Cut]:
+    """The cuts of histories, and of what is `known` to be one."""
+    of = anatomy.facts.slots.of
+    return (c for c in anatomy.cuts if of(c.base) in known or anatomy.contents.history(c.base) is not None)
+
+
+def _shortens(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether what a call runs cuts a history; of a function that is not at hand, its name tells."""
+    found = body(anatomy, call)
+    if found is not None:
+        there, callee = found
+        reached, bound = there.calls.reachable(callee), there.facts.slots.bindings(call, callee)
+        handed = {slot for slot, value in bound if anatomy.contents.history(value) is not None}
+        return any(cut.function in reached for cut in _cuts(there, handed))
+    named = _SHORTENS.search(ex.called_name(call)) is not None
+    return named and any(anatomy.contents.history(arg.value) is not None for arg in call.args)

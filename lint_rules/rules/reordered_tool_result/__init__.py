@@ -1,7 +1,7 @@
 """# reordered-tool-result (AGL609)
 
 ## What it does
-Reports a message of the user or the system that is stored between a tool call and its result, or between the results of
+Reports a message that is no result and is stored between a tool call and its result, or between the results of
 one round.
 
 ## Why is this bad
@@ -111,7 +111,8 @@ def _draft(found: Intruder) -> Draft:
     stored = found.stored
     history = describe(stored.slot) if stored.slot is not None else "the history"
     where = "the results of parallel calls" if found.between_results else "a tool call and its result"
-    message = f"a {stored.role} message is stored between {where}: the API refuses `{history}`"
+    article = "an" if stored.role == "assistant" else "a"
+    message = f"{article} {stored.role} message is stored between {where}: the API refuses `{history}`"
     note = "the calls of one reply" if found.between_results else "the calls are stored here"
     notes = [Note(found.calls, note)]
     if stored.write is not None and stored.write.node is not stored.node:

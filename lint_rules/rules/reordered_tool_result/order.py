@@ -24,6 +24,8 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
+_OTHERS = frozenset({"user", "system", "assistant"})
+_ADDED = frozenset({"append", "extend"})
 _READERS = frozenset({"len", "print", "list", "dumps", "deepcopy", "copy", "enumerate", "reversed", "str", "extend"})
 
 
@@ -58,7 +60,7 @@ class Order:
         self.others = [
             s
             for s in stored
-            if s.role in {"user", "system"} and not s.answers and s.kind in {"append", "extend"} and not _of_ollama(s)
+            if s.role in _OTHERS and s.calls is None and not s.answers and s.kind in _ADDED and not _of_ollama(s)
         ]
 
     def intruders(self) -> Iterator[Intruder]:
