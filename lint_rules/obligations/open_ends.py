@@ -70,7 +70,7 @@ class OpenEnds:
 
     @cached_property
     def _requests(self) -> list[cst.Call]:
-        return [call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks(call)]
+        return [call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks_here(call)]
 
     def mends(self, point: Point) -> bool:
         """Whether a point may give answers after all, or takes the message with the calls out of the history."""
@@ -84,7 +84,7 @@ class OpenEnds:
             return True
         if isinstance(point.statement, cst.For):  # over the calls that are left: the loop as a whole
             inside = list(walk_scope(point.statement.body))
-            asks = any(type(node) is cst.Call and self.anatomy.calls.asks(node) for node in inside)
+            asks = any(type(node) is cst.Call and self.anatomy.calls.asks_here(node) for node in inside)
             return not asks and any(self.answers.at(within) for within in self.graph.within(inside))
         return False
 

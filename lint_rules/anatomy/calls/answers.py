@@ -46,7 +46,7 @@ class Answers:
     """The answers of one file, by the function that makes them."""
 
     def __init__(self, facts: Facts, graph: CallGraph, kept: Collection[cst.CSTNode] = ()) -> None:
-        """`kept` are calls that hand a result to a store: each is an answer, whatever it is made of."""
+        """`kept` are calls, and entries, that hand a result to a store: each is an answer, whatever it is made of."""
         self._kept = kept
         self.facts = facts
         self._graph = graph
@@ -57,6 +57,9 @@ class Answers:
         for node in facts.module.nodes_of(cst.Dict, cst.Call):
             if self.makes(node) or node in kept:
                 self.made[facts.module.scope_of[node].function].append(node)
+        for entry in kept:
+            if isinstance(entry, cst.Subscript):
+                self.made[facts.module.scope_of[entry].function].append(entry)
 
     def makes(self, node: cst.Dict | cst.Call) -> bool:
         """Whether an expression makes an answer that was not there before, as one from a stored message was."""
@@ -98,10 +101,10 @@ class Answers:
     def _makes_answer(self, point: Point) -> bool:
         for part in point.expressions():
             for node in walk_scope(part):
-                if type(node) is cst.Dict and self.makes(node):
+                if node in self._kept or (type(node) is cst.Dict and self.makes(node)):
                     return True
                 if type(node) is cst.Call:
-                    if self.makes(node) or node in self._kept:
+                    if self.makes(node):
                         return True
                     callee = self.facts.slots.callee(node)
                     if callee is not None and self.reaches(callee):

@@ -9,7 +9,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.vocabulary import CALL_WORDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import names_in
-from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import children, walk
 
@@ -149,16 +149,22 @@ def shows_calls(facts: Facts, node: cst.BaseExpression) -> bool:
     )
 
 
-def tells_calls(facts: Facts, test: cst.BaseExpression) -> bool:
+def tells_calls(facts: Facts, test: cst.BaseExpression, seen: frozenset[Scope] = frozenset()) -> bool:
     """Whether a test is about tool calls; `text or calls` also holds for a reply without any.
 
-    The content of a reply may hold calls beside its text: that there is some says nothing.
+    The content of a reply may hold calls beside its text: that there is some says nothing. Of a function of the file
+    that is asked, its own tests and what it returns tell: not `is_stuck(calls)`.
     """
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
-        return tells_calls(facts, test.left) and tells_calls(facts, test.right)
+        return tells_calls(facts, test.left, seen) and tells_calls(facts, test.right, seen)
     stack: list[cst.CSTNode] = [test]
     while stack:
         node = stack.pop()
+        callee = facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        if callee is not None and callee.kind == "function" and callee not in seen:
+            tests = [each.test for each in callee.nodes_of(cst.If, cst.While, cst.IfExp)]  # type: ignore[attr-defined]
+            if not any(tells_calls(facts, each, seen | {callee}) for each in (*tests, *callee.returned)):
+                continue
         if isinstance(node, cst.BaseExpression):
             pair = ex.member(node)
             if (pair is not None and pair[1] in _SAYS_CALLS) or _asks_for_calls(facts, node):

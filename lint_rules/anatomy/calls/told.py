@@ -16,7 +16,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import COPYING
 from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.shapes import said_of
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.anatomy.vocabulary import CALLS_IN_CONTENT, IDS, REASONS, WITH_CALLS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
@@ -151,7 +151,7 @@ class ToldByReply:
 
     def asks(self, point: Point) -> bool:
         return any(
-            type(node) is cst.Call and self.anatomy.calls.asks(node)
+            type(node) is cst.Call and self.anatomy.calls.asks_here(node)
             for part in point.expressions()
             for node in walk(part)
         )
@@ -166,6 +166,19 @@ class ToldByReply:
                 if type(part) is cst.Name and self.anatomy.facts.slots.of(part) in self.derived:
                     return True
         return False
+
+    def may_tell(self, part: cst.BaseExpression) -> bool:
+        """Whether a part of a test, which mentions the reply, may say if there are calls.
+
+        Not a function of the project that asks nothing of the kind, whatever it does with them: `is_stuck(calls)`.
+        """
+        found = body(self.anatomy, part)
+        if found is None:
+            return True
+        there, run = found
+        told = ToldByReply(there, run)
+        tests = [node.test for node in run.nodes_of(cst.If, cst.While, cst.IfExp)]  # type: ignore[attr-defined]
+        return any(told.truth(each) is not None for each in (*tests, *run.returned))
 
     def outcome(self, node: cst.CSTNode) -> bool | None:
         return self.truth(node.test) if isinstance(node, (cst.If, cst.While)) else None
@@ -359,20 +372,7 @@ class ToldByReply:
     def _only_looks(self, call: cst.Call, besides: frozenset[str] = frozenset()) -> bool:
         """Whether a function of the project gives the calls that it gets to nobody; `besides` are names that may."""
         found = body(self.anatomy, call)
-        if found is None:
-            return False
-        there, run = found
-        inside = (
-            node
-            for node in run.nodes_of(cst.Call)
-            if ex.called_name(node) not in READERS | COPYING | besides and there.facts.slots.constructed(node) is None
-        )
-        return not any(
-            _HANDED & there.facts.kinds(arg.value).keys()
-            for node in inside
-            if not is_logging(node)
-            for arg in node.args
-        )
+        return found is not None and _only_looks(*found, besides)
 
     def _only_reads(self, call: cst.Call) -> bool:
         """Whether a function of the project runs and stores nothing of what it gets: it may put texts together."""
@@ -538,3 +538,21 @@ def _says_limit(part: cst.CSTNode) -> bool:
     if type(part) is cst.Arg:
         return part.keyword is not None and part.keyword.value in _LIMITS
     return type(part) is cst.DictElement and ex.text(part.key) in _LIMITS
+
+
+def _only_looks(
+    anatomy: Anatomy, run: Scope, besides: frozenset[str] = frozenset(), seen: frozenset[Scope] = frozenset()
+) -> bool:
+    """Whether a function gives the calls that it gets to nobody: to lists of its own, and to such functions alone."""
+    for node in run.nodes_of(cst.Call):
+        name, facts = ex.called_name(node), anatomy.facts
+        free = name in READERS | COPYING | besides or facts.slots.constructed(node) is not None or is_logging(node)
+        if free or not any(_HANDED & facts.kinds(arg.value).keys() for arg in node.args):
+            continue
+        slot, inner = facts.slots.of(ex.receiver(node)) if name in GROWERS else None, body(anatomy, node)
+        root = root_object(slot) if slot is not None else None
+        own = root is not None and root[:2] == ("var", run) and not is_parameter(root)
+        known = inner is not None and inner[1] not in {run, *seen}
+        if not own and not (known and inner is not None and _only_looks(*inner, besides, seen | {run})):
+            return False
+    return True

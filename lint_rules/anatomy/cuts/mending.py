@@ -115,6 +115,11 @@ class Mending:
         elsewhere = run_elsewhere(self.anatomy, call)
         if elsewhere is not None:
             return self._passed(call) if does(*elsewhere) else set()
+        parameter = self.slots.of_name(call.func)
+        given = self.anatomy.facts.given(parameter) if parameter is not None else []
+        named = [self.slots.function(value) for value in given]
+        if named and None not in named:  # whichever of the functions it is that are handed to this one
+            return self._passed(call) if any(does(self.anatomy, each) for each in named if each is not None) else set()
         return self._passed(call) if self._is_unknown(call) else set()
 
     def _passed(self, call: cst.Call) -> set[Slot]:

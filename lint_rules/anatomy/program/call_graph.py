@@ -11,6 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
@@ -142,6 +143,32 @@ class CallGraph:
             return True
         callee = self.facts.slots.callee(call)
         return callee is not None and self.reaches_llm(callee)
+
+    def asks_here(self, call: cst.Call) -> bool:
+        """The same, but for functions that only run an object which they make: the talk of an agent under this one."""
+        callee = self.facts.slots.callee(call)
+        own = callee is None or call in self.facts.calls or call in self._running
+        return self.asks(call) and (own or callee in self._reaching_here or self._is_on_new_object(call))
+
+    @cached_property
+    def _reaching_here(self) -> set[Scope]:
+        """The functions that reach a model otherwise than by a run on an object that they, or others, make for it."""
+
+        def callers(function: Scope) -> set[Scope]:
+            return {site.caller for site in self.sites[function] if not self._is_on_new_object(site.node)}
+
+        handed = {call: self.facts.module.scope_of[call].function for call in self._running}
+        return _with_all_before([*self.llm_calls, *handed.values()], callers)
+
+    def _is_on_new_object(self, call: cst.Call) -> bool:
+        """`Agent().run(text)`, `under = Agent()` and `under.run(text)`: it is handed no history."""
+        base, slots = ex.receiver(call), self.facts.slots
+        slot = slots.of_name(base) if base is not None else None
+        own = slot is not None and slot[0] == "var" and slot[1] is self.facts.module.scope_of[call].function
+        made = self.facts.assigned(slot) if own else [base] if isinstance(base, cst.Call) else []
+        new = bool(made) and all(isinstance(v, cst.Call) and slots.constructed(v) is not None for v in made)
+        given = (arg.value for each in (call, *made) if isinstance(each, cst.Call) for arg in each.args)
+        return new and not any(Kind.HISTORY in self.facts.kinds(value) for value in given)
 
     def in_lambdas(self, call: cst.Call) -> list[cst.Call]:
         """The calls in lambdas that are written for a call, which may well run them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 
 import libcst as cst
@@ -11,6 +12,7 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
@@ -24,6 +26,14 @@ READERS = frozenset(
     }
 )  # fmt: skip
 """Functions and methods that look at a value or store it, and run nothing."""
+
+
+_VALUES = vars(builtins).keys() - {"exec", "eval", "compile", "open", "input", "print", "breakpoint", "__import__"}
+_MODULES = frozenset(
+    {"json", "hashlib", "re", "math", "copy", "itertools", "operator", "difflib", "textwrap", "base64"}
+)
+"""Modules of the standard library whose functions only give values (Python documentation)."""
+_METHODS = frozenset({"hexdigest", "digest"}).union(*(vars(each) for each in (str, bytes, list, dict, set, tuple)))
 
 
 @record
@@ -48,7 +58,7 @@ def call_loops(facts: Facts, function: Scope) -> Iterator[CallLoop]:
 def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:
     """Whether `call` runs a tool: it gets a tool call, its function or its arguments, and neither stores nor shows.
 
-    What gives the arguments back, decoded, has run nothing.
+    What gives the arguments back, decoded, has run nothing; nor has a function of the file that only computes.
     """
     if ex.called_name(call) in READERS or is_logging(call) or call in facts.calls:
         return False
@@ -56,7 +66,31 @@ def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:
         return False
     if transcript.at(call) or Kind.ARGUMENTS in facts.kinds(call):
         return False
+    callee = facts.slots.callee(call)
+    if callee is not None and _only_computes(facts, callee):
+        return False
     return any(_TOOL_PARTS & facts.kinds(arg.value).keys() for arg in call.args) or _takes_apart(facts, call)
+
+
+@once(circular=True)
+def _only_computes(facts: Facts, function: Scope) -> bool:
+    """Whether a function works something out of values, and nothing is done by it: `sha256(dumps(arguments))`."""
+    if function.kind != "function" or function.is_async or function.nodes_of(cst.Raise):
+        return False
+    for call in function.nodes_of(cst.Call):
+        callee = facts.slots.callee(call)
+        known = _only_computes(facts, callee) if callee is not None else _is_of_values(facts, call)
+        if not known and facts.slots.constructed(call) is None:
+            return False
+    return True
+
+
+def _is_of_values(facts: Facts, call: cst.Call) -> bool:
+    """A builtin that gives a value, a function of a module that has only such, or a method of a builtin type."""
+    name = facts.module.imports.resolve(ex.dotted(call.func) or "")
+    if type(call.func) is cst.Name:
+        return name in _VALUES or name.partition(".")[0] in _MODULES
+    return name.partition(".")[0] in _MODULES or ex.called_name(call) in _METHODS
 
 
 def _takes_apart(facts: Facts, call: cst.Call) -> bool:

@@ -128,7 +128,7 @@ class _Finder:
         self.function = function
         self.again = Again(anatomy, function)
         self.carriers = Carriers(self.again)
-        asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
+        asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks_here(call)]
         offering = {call for call in asks if call in anatomy.facts.calls and may_call_tools(anatomy, call)}
         if offering:  # then no calls come of those that offer none: a title, a summary
             asks = [call for call in asks if call in offering or call not in anatomy.facts.calls]

@@ -22,6 +22,7 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 from lint_rules.syntax.ways import Says
 
 Field = cst.DictElement | cst.Arg
@@ -167,6 +168,9 @@ def _says_none(anatomy: Anatomy) -> Says:
     return lambda node: without_calls(anatomy.facts, node.test) if isinstance(node, (cst.If, cst.While)) else None
 
 
+_ASKING = frozenset({"len", "bool", "any", "all"})
+
+
 class _Finder:
     def __init__(self, anatomy: Anatomy, function: Scope, calls: cst.BaseExpression | None) -> None:
         self.anatomy = anatomy
@@ -186,7 +190,11 @@ class _Finder:
         ]
 
     def _names_calls(self, test: cst.BaseExpression) -> bool:
-        return isinstance(self.calls, cst.Name) and self.calls.value in names_in(test)
+        """Whether a test asks what the calls are: not a function of the program that gets them, `if stuck(calls)`."""
+        named = self.calls.value if isinstance(self.calls, cst.Name) else None
+        outer = (self.module.parent[n] for n in walk(test) if isinstance(n, cst.Name) and n.value == named)
+        handed = (self.module.parent[each] if isinstance(each, cst.Arg) else None for each in outer)
+        return any(not isinstance(call, cst.Call) or ex.dotted(call.func) in _ASKING for call in handed)
 
     def _filled(self, slot: Slot | None) -> Iterator[Point]:
         """Where the calls become a list that has some: `calls, found = [call], True`."""

@@ -12,6 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds, chosen_from
+from lint_rules.rules.missing_tool_result.taken import held_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.mentions import mentions
@@ -133,7 +134,7 @@ class Afterwards(OpenEnds):
         """Where the function goes through what a call gives: it answers those calls, and no others."""
         slots = self.anatomy.facts.slots
         given = {slots.of(target) for target in ex.assigned(self.anatomy.module.statement(run))} - {None}
-        loops = [loop for loop in self.function.nodes_of(cst.For) if slots.of(loop.iter) in given]
+        loops = [loop for loop in self.function.nodes_of(cst.For) if slots.of(held_in(loop.iter)) in given]
         return {p for loop in loops for p in (*self.graph.at(loop), *self.graph.within(walk(loop.body)))}
 
     def asks_of(self, run: cst.Call) -> bool:

@@ -106,8 +106,12 @@ class Escapes:
         return Escape(node, end, jump, test, handler, flags) if node is not None else None
 
     def _end(self, start: Point) -> Point | None:
-        """Where a way leads that is decided: the first point outside the region, by way of one more round."""
-        seen = {start}
+        """Where a way leads that is decided: the first point outside the region, by way of one more round.
+
+        An error that is raised on it counts where all of it ends so.
+        """
+        raises = self._region.graph.raises
+        seen, raised = {start}, False
         queue = deque([start])
         while queue:
             here = queue.popleft()
@@ -116,12 +120,13 @@ class Escapes:
                     kind == "false" and here is not start and rounds_of(here.statement) is not None
                 ):
                     continue
-                if target not in self._region.inside:
+                raised = raised or target is raises
+                if target not in self._region.inside and target is not raises:
                     return target
-                if target not in seen and target not in self._region.settling:
+                if target not in seen and target not in self._region.settling and target is not raises:
                     seen.add(target)
                     queue.append(target)
-        return None
+        return raises if raised else None
 
     def _flags(self, point: Point, target: Point) -> dict[str, bool]:
         """The names that are set to True or False on the way, as far as there is but one."""

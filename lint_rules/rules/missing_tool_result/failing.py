@@ -274,8 +274,8 @@ class Failing:
         return any(hand.mentions(arg.value) for arg in value.args) and (base is None or not hand.mentions(base))
 
     def _is_looked_up(self, hand: InHand, node: cst.Subscript) -> bool:
-        at, outer = ex.index(node), self._anatomy.module.parent.get(node)
-        is_set = isinstance(outer, cst.AssignTarget) or (isinstance(outer, cst.AnnAssign) and outer.target is node)
+        at, statement = ex.index(node), self._anatomy.module.statement(node)
+        is_set = node in (part for target in ex.assigned(statement) for part in ex.bound_places(target))
         return at is not None and not is_set and hand.mentions(at) and not hand.is_part(node)
 
     def _is_tested(self, function: Scope, node: cst.Subscript) -> bool:

@@ -77,23 +77,38 @@ def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends
 
 
 def gathered(anatomy: Anatomy) -> Iterator[cst.CSTNode]:
-    """Where a function puts what comes of calls into the list that it returns, and who runs it answers each from there.
+    """Where a function puts what comes of calls into a list or dict that it returns, and who runs it answers each.
 
     To put something there is to answer a call: whoever is left out of it gets no answer.
     """
     facts = anatomy.facts
     for loop in anatomy.module.nodes_of(cst.For):
-        names, slot = set(ex.target_names(loop.target)), facts.slots.of_name(loop.iter)
-        if slot is None or not any(is_answer(node) and mentions(names, node) for node in walk(loop.body)):
+        names, listed = set(ex.target_names(loop.target)), held_in(loop.iter)
+        if not any(is_answer(node) and mentions(names, node) for node in walk(loop.body)):
             continue
-        for made in map(ex.inner, facts.assigned(slot)):
+        for made in map(ex.inner, (listed, *facts.values_of(listed))):
             run = ex.inner(made.expression) if isinstance(made, cst.Await) else made
             callee = facts.slots.callee(run)
             given = run.args if isinstance(run, cst.Call) and callee is not None else ()
-            if callee is not None and any(Kind.CALLS in facts.kinds(arg.value) for arg in given):
+            takes = any(Kind.CALLS in facts.kinds(arg.value) for arg in given)
+            if callee is not None and (takes or any(True for _ in loops(anatomy, callee))):
                 lists = {facts.slots.of(value) for value in callee.returned} - {None}
-                put = (node for node in callee.nodes_of(cst.Call) if ex.called_name(node) == "append")
+                put = (node for node in callee.nodes_of(cst.Call) if ex.called_name(node) in {"append", "update"})
                 yield from (node for node in put if facts.slots.of(ex.receiver(node)) in lists)
+                set_there = (target for node in callee.nodes_of(cst.Assign) for target in _set_by(node))
+                yield from (target for target in set_there if facts.slots.of(target.value) in lists)
+
+
+def held_in(iterable: cst.BaseExpression) -> cst.BaseExpression:
+    """`results` of `results.items()`: what a loop goes through."""
+    shown = isinstance(iterable, cst.Call) and ex.called_name(iterable) in {"items", "values"}
+    return ex.receiver(iterable) or iterable if shown else iterable
+
+
+def _set_by(node: cst.Assign) -> Iterator[cst.Subscript]:
+    """The entries that a statement sets, also among others: `ok, results[key] = ...`."""
+    for target in ex.targets(node):
+        yield from (part for part in ex.several(target) if isinstance(part, cst.Subscript))
 
 
 def _region(answers: Answers, ends: OpenEnds, hand: InHand, points: list[Point], starts: list[Point]) -> Region:

@@ -139,6 +139,7 @@ class WaysOut:
             if escape.test is None or self._picks_one(taken, escape):
                 continue
             how = self.ends.go_on(escape.exit, taken.region.points, stored=stored, flags=escape.flags)
+            how = how if self.ends.histories else how or self._behind_callers(ended=True)
             if how is not None and not (how != REFUSED and self._ends_by_tool(escape, taken.loop)):
                 message = f"the calls behind `{_name(taken)}` get no tool result when the loop is left here: {how}"
                 yield Draft(escape.node, message, ANSWER, _notes(taken))
@@ -267,7 +268,7 @@ class WaysOut:
                 if escape.test is None or escape.handler is not None or self._ends_without_tools(escape.test):
                     continue
                 parts = list(asked.told.undecided(escape.test))
-                about = [part for part in parts if asked.told.mentions(part)]
+                about = [part for part in parts if asked.told.mentions(part) and asked.told.may_tell(part)]
                 points = self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)
                 if about and not asked.knows(points) and not asked.told.tells(escape.test):
                     continue  # it may ask whether there are calls
