@@ -91,7 +91,8 @@ def gathered(anatomy: Anatomy) -> Iterator[cst.CSTNode]:
             callee = facts.slots.callee(run)
             given = run.args if isinstance(run, cst.Call) and callee is not None else ()
             takes = any(Kind.CALLS in facts.kinds(arg.value) for arg in given)
-            if callee is not None and (takes or any(True for _ in loops(anatomy, callee))):
+            by_id = listed is not loop.iter and callee is not None and any(True for _ in loops(anatomy, callee))
+            if callee is not None and (takes or by_id):
                 lists = {facts.slots.of(value) for value in callee.returned} - {None}
                 put = (node for node in callee.nodes_of(cst.Call) if ex.called_name(node) in {"append", "update"})
                 yield from (node for node in put if facts.slots.of(ex.receiver(node)) in lists)
