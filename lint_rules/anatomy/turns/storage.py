@@ -16,12 +16,12 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.turns.locations import Form, Place
+from lint_rules.anatomy.turns.statements import Statement
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import kept
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
@@ -33,17 +33,6 @@ _MOST = 60
 _LOADS = re.compile(r"^_?(load|get|hget|read|fetch|find_one|restore|aget|retrieve)(_|$|[A-Z])")
 _SAVES = re.compile(r"^_?(save|set|setex|psetex|hset|put|store|write|persist|replace|upsert|update|aset)(_|$|[A-Z])")
 _NO_REWRITE = re.compile(r"append|add_|push|insert|extend")
-_DELETE = re.compile(r"\s*delete\s+from\s+[\"`]?(\w+)", re.I)
-_INSERT = re.compile(r"\s*insert\s+into\s+[\"`]?(\w+)", re.I)
-_SELECT = re.compile(r"\s*select\b.*?\bfrom\s+[\"`]?(\w+)", re.I | re.S)
-_UPDATE = re.compile(
-    r"\s*(?:update\s+[\"`]?(\w+)|(?:replace\s+into|insert\s+or\s+replace\s+into)\s+[\"`]?(\w+)"
-    r"|insert\s+into\s+[\"`]?(\w+).*\b(?:on\s+conflict\b.*\bdo\s+update|on\s+duplicate\s+key\s+update))",
-    re.I | re.S,
-)
-_STATEMENTS = (_SELECT, _UPDATE, _DELETE, _INSERT)
-_WHERE = re.compile(r"\bwhere\b(?!.*\bwhere\b)(.*)", re.I | re.S)
-_HOLE = re.compile(r"\?|%s|%\(\w+\)s|\$\d+|(?<!:):[a-z_]\w*", re.I)
 _FETCHES = frozenset({"fetchone", "fetchall", "first", "one", "one_or_none", "scalar", "scalar_one", "mappings"})
 _DUMPS = frozenset({"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"})
 _PATHS = frozenset({"Path", "PurePath", "str", "fspath"})
@@ -52,9 +41,6 @@ _OPENS = frozenset({"open", "fdopen", "NamedTemporaryFile"})
 _RENAMES = frozenset({"replace", "rename", "renames", "move"})
 _FINDS = frozenset({"find_one", "lrange"})
 """Give what lies under a key, and never what is at hand. Source: PyMongo, redis-py."""
-_CLEARS = frozenset({"delete", "delete_many", "delete_one"})
-_EMPTIES = frozenset({"clear", "aclear"})
-_ADDS = re.compile(r"a?(add|append|extend|put|insert)(_|$)")
 _MAKES = frozenset({"create", "acreate", "bulk_create", "abulk_create", "get_or_create", "update_or_create"})
 """Make rows of the class that they are called on. Source: Django, QuerySet."""
 _COMMITS = frozenset({"commit", "flush", "save", "asave"})
@@ -114,7 +100,7 @@ class Storage:
         self._returned: dict[tuple[Scope, int, int | None], list[Origin]] = {}
         self._saved: dict[tuple[Scope, int], list[_SavedBy]] = {}
         self._saves: dict[tuple[Scope, int], list[Save]] = {}
-        self._statements: dict[Slot, str | None] = {}
+        self._statements: dict[Slot, Statement | None] = {}
         self._holders = {
             slot[1]
             for slot, kinds in anatomy.facts.all_known().items()
@@ -144,54 +130,32 @@ class Storage:
                             yield Save(node, here, given[origin.name], outside, there)
             elif type(node) is cst.Assign:
                 yield from self._assigned(node, function)
-        yield from (save for _, save in self.renewals(function))
+        yield from self._renewals(function)
 
-    @kept
-    def renewals(self, function: Scope) -> list[tuple[cst.Call, Save]]:
-        """What takes away all that lies in a place, with what is put there behind it: the whole is written over."""
-        cleared = ((call, self._cleared(call, function)) for call in function.nodes_of(cst.Call))
-        found = ((call, place) for call, place in cleared if place is not None)
-        return [(call, save) for call, place in found for save in self._renewed(call, place, function)]
+    def _renewals(self, function: Scope) -> Iterator[Save]:
+        """What is put, part by part, where all rows of a key were taken away before: the whole is written over."""
+        for clear in function.nodes_of(cst.Call):
+            place = self._cleared(clear, function)
+            for call in function.nodes_of(cst.Call) if place is not None else ():
+                if place is not None and self.module.before(clear, call) and self._adds(call, place):
+                    yield from (Save(call, place, value, True) for value in self._taken_apart(call, function))
 
     def _cleared(self, call: cst.Call, function: Scope) -> Place | None:
-        """The place of which a call takes away all that lies there: rows, entries of a list."""
-        statement, base = self._statement(call), ex.receiver(call)
-        deleted = _DELETE.match(statement) if statement is not None else None
-        if statement is not None and deleted is not None:
+        """The place of which a call takes away all rows."""
+        statement = self._statement(call)
+        if statement is not None and statement.verb == "delete":
             key = tuple(self.form(value, function) for value in _bound(call))
-            return Place(("table", deleted.group(1).lower()), key, _conditions(statement))
-        if base is not None and ex.called_name(call) in _EMPTIES and self._is_awaited(call):
-            return Place(("whole", self.form(base, function)), ()) if not call.args else None
-        if base is None or ex.called_name(call) not in _CLEARS:
-            return None
-        if call.args:
-            return Place(("keyed", self.form(base, function)), (self.form(call.args[0].value, function),))
-        return self._rows(call, function)
+            return Place(("table", statement.table), key, statement.conditions)
+        is_query = ex.called_name(call) == "delete" and ex.receiver(call) is not None and not call.args
+        return self._rows(call, function) if is_query else None
 
-    def _renewed(self, clear: cst.Call, place: Place, function: Scope) -> Iterator[Save]:
-        """What is put, part by part, where all was taken away before."""
-        for call in function.nodes_of(cst.Call):
-            if self.module.before(clear, call) and self._adds(call, place, function):
-                yield from (Save(call, place, value, True) for value in self._taken_apart(call, function))
-
-    def _is_awaited(self, call: cst.Call) -> bool:
-        """Whether an object that is no list does something that takes time, and nobody of the project says how."""
-        return isinstance(self.module.parent[call], cst.Await) and self.callee(call.func) is None
-
-    def _adds(self, call: cst.Call, place: Place, function: Scope) -> bool:
-        """Whether a call puts something in a place, beside what is there."""
-        base, named = ex.receiver(call), place.resource[1:]
-        if place.resource[0] == "table":
-            inserted = _INSERT.match(self._statement(call) or "")
-            return inserted is not None and (inserted.group(1).lower(),) == named
-        if place.resource[0] == "rows":
-            return base is not None and named[0] in self.anatomy.resources.handed(call).made
-        if base is None or (self.form(base, function),) != named or ex.called_name(call) in _CLEARS:
-            return False
-        if place.resource[0] == "whole":
-            return bool(call.args) and self._is_awaited(call) and _ADDS.match(ex.called_name(call)) is not None
-        given = ex.positional(call)  # a key and a part, or parts that hold their key
-        return len(given) == 1 or (bool(given) and self.form(given[0], function) == place.key[0])
+    def _adds(self, call: cst.Call, place: Place) -> bool:
+        """Whether a call puts a row beside those of a place."""
+        kind, named = place.resource
+        if kind == "table":
+            statement = self._statement(call)
+            return statement is not None and named in statement.made
+        return ex.receiver(call) is not None and named in self.anatomy.resources.handed(call).made
 
     def _taken_apart(self, call: cst.Call, function: Scope) -> Iterator[cst.BaseExpression]:
         """The values of which a call gets the parts: in a loop, in a comprehension, or as rows made before."""
@@ -260,16 +224,12 @@ class Storage:
             key = tuple(self.form(other, function) for beside, other in item.items() if beside != name)
             yield Save(call, Place(("keyed", self.form(base, function)), key), value, True)
 
-    def _updated(self, call: cst.Call, statement: str, function: Scope) -> Iterator[Save]:
+    def _updated(self, call: cst.Call, statement: Statement, function: Scope) -> Iterator[Save]:
         """`UPDATE t SET messages = ? WHERE id = ?`: any of the arguments may be what is saved."""
-        found = _UPDATE.match(statement)
-        if found is None:
-            return
-        table = next(name for name in found.groups() if name).lower()
-        arguments, conditions = _bound(call), _conditions(statement)
+        arguments = _bound(call) if statement.verb == "update" else []
         for value in arguments:
             key = tuple(self.form(other, function) for other in arguments if other is not value)
-            yield Save(call, Place(("table", table), key, conditions), value, True)
+            yield Save(call, Place(("table", statement.table), key, statement.conditions), value, True)
 
     def _assigned(self, node: cst.Assign, function: Scope) -> Iterator[Save]:
         """`db[key] = history` of a shelf; `row.messages = json.dumps(history)` of a row that is written afterwards."""
@@ -389,11 +349,6 @@ class Storage:
             forms = tuple(self.form(value, function) for value in (values[:1] if finds else values))
             outside = finds or isinstance(self.module.parent[node], cst.Await)
             return Load(node, Place(("keyed", self.form(base, function)), forms), outside)
-        if base is not None and not node.args and _LOADS.search(name) and self._is_awaited(node):
-            whole = Place(("whole", self.form(base, function)), ())
-            emptied = (self._cleared(call, function) for call in function.nodes_of(cst.Call) if not call.args)
-            known = any(place is not None and whole.is_rewritten_at(place) for place in emptied)
-            return Load(node, whole, True) if known else None
         rows = self._rows(node, function) if base is not None else None
         return Load(node, rows, True) if rows is not None else None
 
@@ -416,12 +371,11 @@ class Storage:
         return Place(("rows", classes[0]), tuple(self.form(key, function) for key in keys))
 
     def _selected(self, node: cst.Call, ran: cst.Call, function: Scope) -> Load | None:
-        statement = self._statement(ran) or ""
-        found = _SELECT.match(statement)
-        if found is None or re.search(r"\bfor\s+update\b", statement, re.I):
+        statement = self._statement(ran)
+        if statement is None or statement.verb != "select" or statement.locks:
             return None
         key = tuple(self.form(value, function) for value in _bound(ran))
-        return Load(node, Place(("table", found.group(1).lower()), key), True)
+        return Load(node, Place(("table", statement.table), key), True)
 
     def _ran_before(self, node: cst.Call, cursor: cst.BaseExpression, function: Scope) -> cst.Call | None:
         """The last statement that a cursor has run before something is fetched from it."""
@@ -439,7 +393,7 @@ class Storage:
         ]
         return before[-1] if before else None
 
-    def _statement(self, call: cst.Call) -> str | None:
+    def _statement(self, call: cst.Call) -> Statement | None:
         """The SQL that a call runs: `execute("SELECT ...")`, also `text("...")` and a constant."""
         if not call.args or ex.receiver(call) is None:
             return None
@@ -814,16 +768,10 @@ def _own(callee: Scope, func: cst.BaseExpression) -> dict[str, cst.BaseExpressio
     return {names[0]: func.value} if is_method(callee) and names and isinstance(func, cst.Attribute) else {}
 
 
-def _first_statement(values: Iterable[cst.BaseExpression]) -> str | None:
+def _first_statement(values: Iterable[cst.BaseExpression]) -> Statement | None:
     """The first of some texts that is a statement of SQL."""
-    texts = (ex.text(value) for value in values)
-    return next((text for text in texts if text and any(form.match(text) for form in _STATEMENTS)), None)
-
-
-def _conditions(statement: str) -> int:
-    """By how many values a statement picks its rows."""
-    where = _WHERE.search(statement)
-    return len(_HOLE.findall(where.group(1))) if where is not None else 0
+    said = (Statement(text) for value in values if (text := ex.text(value)))
+    return next((each for each in said if each.verb), None)
 
 
 def _bound(call: cst.Call) -> list[cst.BaseExpression]:
