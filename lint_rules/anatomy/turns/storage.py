@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import libcst as cst
@@ -22,6 +23,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
@@ -33,14 +35,14 @@ _MOST = 60
 _LOADS = re.compile(r"^_?(load|get|hget|read|fetch|find_one|restore|aget|retrieve)(_|$|[A-Z])")
 _SAVES = re.compile(r"^_?(save|set|setex|psetex|hset|put|store|write|persist|replace|upsert|update|aset)(_|$|[A-Z])")
 _NO_REWRITE = re.compile(r"append|add_|push|insert|extend")
-_FETCHES = frozenset({"fetchone", "fetchall", "first", "one", "one_or_none", "scalar", "scalar_one", "mappings"})
+_FETCHES = ("fetchone", "fetchall", "first", "one", "scalar", "mappings")
+_READS = frozenset({"load", "safe_load", "read", "readlines"})
 _DUMPS = frozenset({"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"})
 _PATHS = frozenset({"Path", "PurePath", "str", "fspath"})
 _UNNAMED = frozenset({"mkstemp", "NamedTemporaryFile"})
 _OPENS = frozenset({"open", "fdopen", "NamedTemporaryFile"})
 _RENAMES = frozenset({"replace", "rename", "renames", "move"})
 _FINDS = frozenset({"find_one", "lrange"})
-"""Give what lies under a key, and never what is at hand. Source: PyMongo, redis-py."""
 _MAKES = frozenset({"create", "acreate", "bulk_create", "abulk_create", "get_or_create", "update_or_create"})
 """Make rows of the class that they are called on. Source: Django, QuerySet."""
 _COMMITS = frozenset({"commit", "flush", "save", "asave"})
@@ -90,6 +92,11 @@ _SETTING = frozenset({"$set", "$setOnInsert", "$replaceWith"})
 """Put a value in the place of another. Source: MongoDB manual, update operators."""
 
 
+_NO_SAVES: Sequence[Save] = ()
+_NOTHING_SAVED: Sequence[_SavedBy] = ()
+_NO_ORIGINS: Sequence[Origin] = ()
+
+
 class Storage:
     """The loads and saves of one file, and of the files that it imports."""
 
@@ -97,9 +104,6 @@ class Storage:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
-        self._returned: dict[tuple[Scope, int, int | None], list[Origin]] = {}
-        self._saved: dict[tuple[Scope, int], list[_SavedBy]] = {}
-        self._saves: dict[tuple[Scope, int], list[Save]] = {}
         self._statements: dict[Slot, Statement | None] = {}
         self._holders = {
             slot[1]
@@ -109,22 +113,20 @@ class Storage:
 
     # -- what is saved ----------------------------------------------------------------------------------------
 
-    def saves(self, function: Scope, depth: int = 0) -> Sequence[Save]:
+    @once(circular=_NO_SAVES)
+    def saves(self, function: Scope) -> Sequence[Save]:
         """What a function writes over, itself or in what it calls."""
-        found = self._saves.get((function, depth))
-        if found is None:
-            found = self._saves[function, depth] = [*self._find_saves(function, depth)]
-        return found
+        return [*self._find_saves(function)]
 
-    def _find_saves(self, function: Scope, depth: int) -> Iterator[Save]:
+    def _find_saves(self, function: Scope) -> Iterator[Save]:
         for node in function.nodes:
             if type(node) is cst.Call:
                 run = self.run(node) if self._takes_history(node) else None
                 if run is None:
                     yield from self._written(node, function)
-                elif depth < _DEEPEST and run[1] is not function:
+                elif run[1] is not function:
                     other, callee, given = run
-                    for place, origin, outside, there in other.saved_by(callee, depth + 1):
+                    for place, origin, outside, there in other.saved_by(callee):
                         if origin.name in given:
                             here = self._placed(place, given, function)
                             yield Save(node, here, given[origin.name], outside, there)
@@ -133,29 +135,14 @@ class Storage:
         yield from self._renewals(function)
 
     def _renewals(self, function: Scope) -> Iterator[Save]:
-        """What is put, part by part, where all rows of a key were taken away before: the whole is written over."""
-        for clear in function.nodes_of(cst.Call):
-            place = self._cleared(clear, function)
-            for call in function.nodes_of(cst.Call) if place is not None else ():
-                if place is not None and self.module.before(clear, call) and self._adds(call, place):
+        """What is put, part by part, where all rows of a key were deleted before: the whole is written over."""
+        touched = {call: self.anatomy.resources.handed(call) for call in function.nodes_of(cst.Call)}
+        for clear, emptied in touched.items():
+            tables = {table for table, _ in emptied.gone}
+            place = self._picked(clear, function) if tables else None
+            for call, filled in touched.items() if place is not None else ():
+                if place is not None and self.module.before(clear, call) and not tables.isdisjoint(filled.made):
                     yield from (Save(call, place, value, True) for value in self._taken_apart(call, function))
-
-    def _cleared(self, call: cst.Call, function: Scope) -> Place | None:
-        """The place of which a call takes away all rows."""
-        statement = self._statement(call)
-        if statement is not None and statement.verb == "delete":
-            key = tuple(self.form(value, function) for value in _bound(call))
-            return Place(("table", statement.table), key, statement.conditions)
-        is_query = ex.called_name(call) == "delete" and ex.receiver(call) is not None and not call.args
-        return self._rows(call, function) if is_query else None
-
-    def _adds(self, call: cst.Call, place: Place) -> bool:
-        """Whether a call puts a row beside those of a place."""
-        kind, named = place.resource
-        if kind == "table":
-            statement = self._statement(call)
-            return statement is not None and named in statement.made
-        return ex.receiver(call) is not None and named in self.anatomy.resources.handed(call).made
 
     def _taken_apart(self, call: cst.Call, function: Scope) -> Iterator[cst.BaseExpression]:
         """The values of which a call gets the parts: in a loop, in a comprehension, or as rows made before."""
@@ -178,32 +165,26 @@ class Storage:
     def _is_handed(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, (cst.Name, cst.Attribute)) and self.facts.slots.function(node) is not None
 
-    def saved_by(self, function: Scope, depth: int) -> list[_SavedBy]:
+    @once(circular=_NOTHING_SAVED)
+    def saved_by(self, function: Scope) -> Sequence[_SavedBy]:
         """The places that a function writes to, each with the parameter that goes there."""
-        if (function, depth) not in self._saved:
-            self._saved[function, depth] = []
-            self._saved[function, depth] = [
-                (save.place, origin, save.outside or origin.encoded, save.there or (self.module, save.node))
-                for save in self.saves(function, depth)
-                for origin in self.origins(save.value, function, depth)
-                if origin.load is None
-            ]
-        return self._saved[function, depth]
+        return [
+            (save.place, origin, save.outside or origin.encoded, save.there or (self.module, save.node))
+            for save in self.saves(function)
+            for origin in self.origins(save.value, function)
+            if origin.load is None
+        ]
 
     def _written(self, call: cst.Call, function: Scope) -> Iterator[Save]:
         name, base = ex.called_name(call), ex.receiver(call)
         full = self.module.imports.resolve(ex.dotted(call.func) or name)
         values = ex.positional(call)
-        if full in _DUMPS and len(values) > 1:
-            path = self._opened(values[1], function, "w+")
-            if path is not None:
-                yield Save(call, self._file(path, function), values[0], True)
-        elif name in {"write_text", "write_bytes"} and base is not None and values:
-            yield Save(call, self._file(base, function), values[0], True)
-        elif name == "write" and base is not None and values:
-            path = self._opened(base, function, "w+")
-            if path is not None:
-                yield Save(call, self._file(path, function), values[0], True)
+        dumps = full in _DUMPS and len(values) > 1
+        handle = values[1] if dumps else base if name == "write" and values else None
+        path = self._opened(handle, function, "w+") if handle is not None else None
+        path = base if name in {"write_text", "write_bytes"} and values else path
+        if path is not None:
+            yield Save(call, self._file(path, function), values[0], True)
         elif (statement := self._statement(call)) is not None:
             yield from self._updated(call, statement, function)
         elif base is not None and name == "put_item":
@@ -226,10 +207,10 @@ class Storage:
 
     def _updated(self, call: cst.Call, statement: Statement, function: Scope) -> Iterator[Save]:
         """`UPDATE t SET messages = ? WHERE id = ?`: any of the arguments may be what is saved."""
-        arguments = _bound(call) if statement.verb == "update" else []
-        for value in arguments:
-            key = tuple(self.form(other, function) for other in arguments if other is not value)
-            yield Save(call, Place(("table", statement.table), key, statement.conditions), value, True)
+        for value in _bound(call) if statement.verb == "update" else ():
+            place = self._picked(call, function, but=value)
+            if place is not None:
+                yield Save(call, place, value, True)
 
     def _assigned(self, node: cst.Assign, function: Scope) -> Iterator[Save]:
         """`db[key] = history` of a shelf; `row.messages = json.dumps(history)` of a row that is written afterwards."""
@@ -315,42 +296,49 @@ class Storage:
 
     def _loaded(self, node: cst.BaseExpression, function: Scope) -> Load | None:
         """The primitive load that an expression is."""
-        if type(node) is cst.Subscript:
+        if type(node) is cst.Call:
+            place = self._read_by(node, function)
+        elif type(node) is cst.Subscript:
             place = self._on_shelf(node, function)
-            return Load(node, place, True) if place is not None else None
-        if type(node) is cst.Attribute:
-            place = self._of_row(node, function)
-            return Load(node, place, True) if place is not None else None
-        if type(node) is not cst.Call:
+        else:
+            place = self._of_row(node, function) if type(node) is cst.Attribute else None
+        if place is None:
             return None
-        name, base = ex.called_name(node), ex.receiver(node)
-        if name in {"read_text", "read_bytes"} and base is not None:
-            return Load(node, _named(self.form(base, function)), True)
-        if name in {"load", "safe_load", "read", "readlines"}:
-            handle = node.args[0].value if node.args and name.endswith("load") else base
-            path = self._opened(handle, function, "r") if handle is not None else None
-            if path is not None:
-                return Load(node, _named(self.form(path, function)), True)
-        if base is not None and name == "get" and (place := self._on_shelf(node, function)) is not None:
-            return Load(node, place, True)
-        statement = self._statement(node)
-        if statement is None and name.startswith(tuple(_FETCHES)) and base is not None:
-            ran = self._ran_before(node, base, function)
-            if ran is not None:
-                return self._selected(node, ran, function)
-        if statement is not None:
-            return self._selected(node, node, function)
-        if base is not None and name == "get_item" and "Key" in (given := ex.keywords(node)):
-            forms = tuple(self.form(value, function) for value in ex.dict_items(given["Key"]).values())
-            return Load(node, Place(("keyed", self.form(base, function)), forms), True)
-        finds = name in _FINDS or (name == "find" and bool(node.args) and isinstance(node.args[0].value, cst.Dict))
-        if base is not None and node.args and (finds or _LOADS.search(name)):
-            values = [value for value in ex.positional(node) if ex.text(value) is None or value is node.args[0].value]
-            forms = tuple(self.form(value, function) for value in (values[:1] if finds else values))
-            outside = finds or isinstance(self.module.parent[node], cst.Await)
-            return Load(node, Place(("keyed", self.form(base, function)), forms), outside)
-        rows = self._rows(node, function) if base is not None else None
-        return Load(node, rows, True) if rows is not None else None
+        outside = place.resource[0] != "keyed" or isinstance(self.module.parent[node], cst.Await) or _finds(node)
+        return Load(node, place, outside)
+
+    def _read_by(self, call: cst.Call, function: Scope) -> Place | None:
+        """The place of which a call gives what lies there."""
+        name, base = ex.called_name(call), ex.receiver(call)
+        handle = call.args[0].value if call.args and name.endswith("load") else base
+        path = self._opened(handle, function, "r") if handle is not None and name in _READS else None
+        path = base if name in {"read_text", "read_bytes"} else path
+        if path is not None:
+            return _named(self.form(path, function))
+        if base is None:
+            return None
+        if name == "get" and (shelf := self._on_shelf(call, function)) is not None:
+            return shelf
+        fetched = self._ran_before(call, base, function) if name.startswith(_FETCHES) else None
+        ran = call if self._statement(call) is not None else fetched
+        if ran is not None:
+            return self._selected(ran, function)
+        keyed = ("keyed", self.form(base, function))
+        if name == "get_item" and "Key" in (given := ex.keywords(call)):
+            return Place(keyed, tuple(self.form(value, function) for value in ex.dict_items(given["Key"]).values()))
+        finds = _finds(call)
+        if call.args and (finds or _LOADS.search(name)):
+            values = [value for value in ex.positional(call) if ex.text(value) is None or value is call.args[0].value]
+            return Place(keyed, tuple(self.form(value, function) for value in (values[:1] if finds else values)))
+        return self._rows(call, function)
+
+    def _picked(self, call: cst.Call, function: Scope, but: cst.BaseExpression | None = None) -> Place | None:
+        """The rows that a statement picks by its arguments, all `but` one, or that a query names."""
+        statement = self._statement(call)
+        if statement is None:
+            return self._rows(call, function)
+        key = tuple(self.form(value, function) for value in _bound(call) if value is not but)
+        return Place(("table", statement.table), key, statement.conditions)
 
     def _rows(self, call: cst.Call, function: Scope) -> Place | None:
         """The rows that a query names: `db.query(Line).filter(Line.talk == key)`, `Line.objects.filter(talk=key)`.
@@ -361,21 +349,19 @@ class Storage:
         classes = [name for name in touched.read if name[:1].isupper()]
         if len(classes) != 1 or touched.made - {*classes} or ex.called_name(call) in _MAKES:
             return None
-        asked = [part for part in walk(call) if isinstance(part, (cst.Comparison, cst.Arg))]
         keys: list[cst.BaseExpression] = []
-        for part in asked:
+        for part in walk(call):
             if isinstance(part, cst.Comparison) and isinstance(part.comparisons[0].operator, cst.Equal):
                 keys.append(part.comparisons[0].comparator)
             elif isinstance(part, cst.Arg) and part.keyword is not None:
                 keys.append(part.value)
         return Place(("rows", classes[0]), tuple(self.form(key, function) for key in keys))
 
-    def _selected(self, node: cst.Call, ran: cst.Call, function: Scope) -> Load | None:
-        statement = self._statement(ran)
-        if statement is None or statement.verb != "select" or statement.locks:
-            return None
-        key = tuple(self.form(value, function) for value in _bound(ran))
-        return Load(node, Place(("table", statement.table), key), True)
+    def _selected(self, ran: cst.Call, function: Scope) -> Place | None:
+        """The rows that a statement gives, and does not lock."""
+        statement, place = self._statement(ran), self._picked(ran, function)
+        is_read = statement is not None and statement.verb == "select" and not statement.locks
+        return replace(place, conditions=0) if place is not None and is_read else None
 
     def _ran_before(self, node: cst.Call, cursor: cst.BaseExpression, function: Scope) -> cst.Call | None:
         """The last statement that a cursor has run before something is fetched from it."""
@@ -511,9 +497,7 @@ class Storage:
 
     # -- what a value was made of -----------------------------------------------------------------------------
 
-    def origins(
-        self, value: cst.BaseExpression, function: Scope, depth: int = 0, at: int | None = None
-    ) -> Iterator[Origin]:
+    def origins(self, value: cst.BaseExpression, function: Scope, at: int | None = None) -> Iterator[Origin]:
         """The loads and parameters that a value holds, through names, lists, copies, and functions of the project.
 
         With `at` those of one part of it, if it is a tuple.
@@ -546,7 +530,7 @@ class Storage:
                 queue += [(part, history, encoded, whole and part in bound, place) for part, place in named]
             elif run is not None:
                 other, callee, given = run
-                for origin in other.returned_by(callee, depth + 1, at) if depth < _DEEPEST else ():
+                for origin in other.returned_by((callee, at)):
                     known, coded = history or origin.history, encoded or origin.encoded
                     if origin.load is not None:
                         there = Load(
@@ -562,16 +546,13 @@ class Storage:
                 kept = whole and self._keeps_whole(here)
                 queue += [(part, history, coded, kept, None) for part in self._parts(here)]
 
-    def returned_by(self, function: Scope, depth: int, at: int | None) -> list[Origin]:
+    @once(circular=_NO_ORIGINS)
+    def returned_by(self, asked: tuple[Scope, int | None]) -> Sequence[Origin]:
         """What a function gives back, or gives at one place of a tuple, in terms of its parameters."""
-        if (function, depth, at) not in self._returned:
-            self._returned[function, depth, at] = []
-            given = (node.value for node in function.nodes if isinstance(node, cst.Return) and node.value is not None)
-            values = [function.node.body] if isinstance(function.node, cst.Lambda) else given
-            self._returned[function, depth, at] = [
-                origin for value in values for origin in self.origins(value, function, depth, at)
-            ]
-        return self._returned[function, depth, at]
+        function, at = asked
+        given = (node.value for node in function.nodes if isinstance(node, cst.Return) and node.value is not None)
+        values = [function.node.body] if isinstance(function.node, cst.Lambda) else given
+        return [origin for value in values for origin in self.origins(value, function, at)]
 
     def is_history(self, node: cst.BaseExpression) -> bool:
         slot = self.facts.slots.of(node)
@@ -736,6 +717,14 @@ class Storage:
                 for part in below
             ),
         )
+
+
+def _finds(call: cst.CSTNode) -> bool:
+    """Whether a call gives what lies under a key, and never what is at hand. Source: PyMongo, redis-py, boto3."""
+    if not isinstance(call, cst.Call) or ex.called_name(call) in _FINDS:
+        return isinstance(call, cst.Call)
+    by_dict = ex.called_name(call) == "find" and bool(call.args) and isinstance(call.args[0].value, cst.Dict)
+    return by_dict or (ex.called_name(call) == "get_item" and "Key" in ex.keywords(call))
 
 
 def _changes_a_part(update: cst.BaseExpression) -> bool:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.turns.foreign_stores import store_of
+from lint_rules.anatomy.turns.keepers import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, reads
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
