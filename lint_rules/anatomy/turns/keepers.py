@@ -21,11 +21,24 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax import memo
-from lint_rules.syntax.memo import once
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
+
+Role = Literal["read", "rewrite", "grow"]
+_BY_EFFECT: tuple[Role, ...] = ("rewrite", "grow", "read")
+_UNKNOWN: Role | None = None
+_GROWERS = frozenset({"append", "extend"})
+_COPIES = frozenset({"list", "copy", "deepcopy", "tuple"})
+_IN_MEMORY = frozenset(
+    {
+        "append", "extend", "insert", "clear", "pop", "copy", "list", "dict", "len", "tuple", "update", "setdefault",
+        "deepcopy", "get", "remove", "enumerate", "isinstance", "debug", "info",
+    }
+)  # fmt: skip
+_DEEPEST = 2
+"""So many files may hand a message on to the one that keeps it."""
 
 
 @record
@@ -42,10 +55,6 @@ class Store:
     told: bool = True
 
 
-_DEEPEST = 2
-"""So many files may hand a message on to the one that keeps it."""
-
-
 def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) -> Store | None:
     """What a call in `function` does, if it is one of a method of another file, on an object that outlives the run.
 
@@ -59,9 +68,9 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
     place, own = _place_of(anatomy, call, slot, function)
     found = run_elsewhere(anatomy, call) if place is not None else None
     done = next(_done_by(*found, place, depth), None) if found is not None and place is not None else None
-    return (
-        replace(done, slot=_of_class(anatomy, done.slot, slot, own)) if done is not None and own is not None else done
-    )
+    if done is None or own is None:
+        return done
+    return replace(done, slot=_of_class(anatomy, done.slot, slot, own))
 
 
 def _place_of(anatomy: Anatomy, call: cst.Call, slot: Slot, function: Scope) -> tuple[Slot | None, Scope | None]:
@@ -128,12 +137,6 @@ def _outlasting(anatomy: Anatomy, slot: Slot, function: Scope) -> Slot | None:
     """The place that a slot of `function` stands for, if that is still there when the run has ended."""
     place = anatomy.aliases.of(slot)
     return place if anatomy.aliases.is_lasting(place, function) or is_parameter(root_object(place)) else None
-
-
-def grows_what_it_is_given(anatomy: Anatomy, function: Scope, parameter: Slot) -> bool:
-    """Whether a function makes a history longer that is kept by the object that a parameter gets: `talk.say(text)`."""
-    calls = (call for call in function.nodes_of(cst.Call) if anatomy.facts.slots.of(ex.receiver(call)) == parameter)
-    return any((done := store_of(anatomy, call, function)) is not None and done.grows for call in calls)
 
 
 def _of_class(anatomy: Anatomy, slot: Slot, base: Slot, cls: Scope) -> Slot:
@@ -332,8 +335,10 @@ def _is_turn(there: Anatomy, callee: Scope, grown: Iterable[HistoryWrite]) -> bo
 
 def makes_longer(there: Anatomy, function: Scope, parameter: Slot) -> bool:
     """Whether a function makes a history longer that a parameter gets, or that the object keeps which it gets."""
+    of_it = (call for call in function.nodes_of(cst.Call) if there.facts.slots.of(ex.receiver(call)) == parameter)
+    done = (store_of(there, call, function) for call in of_it)
     grown = _grown(there, parameter, function, frozenset())
-    return bool(grown) or grows_what_it_is_given(there, function, parameter)
+    return bool(grown) or any(store is not None and store.grows for store in done)
 
 
 def _begun_anew(anatomy: Anatomy, place: Slot, call: cst.Call, function: Scope) -> bool:
@@ -347,12 +352,6 @@ def _begun_anew(anatomy: Anatomy, place: Slot, call: cst.Call, function: Scope) 
     starts, goals = set(anatomy.points(function, empties)), anatomy.points(function, [call])
     flow = anatomy.flow(function)
     return bool(starts and goals) and not flow.reaches(flow.entry, [g for g in goals if g not in starts], starts)
-
-
-Role = Literal["read", "rewrite", "grow"]
-_BY_EFFECT: tuple[Role, ...] = ("rewrite", "grow", "read")
-_GROWERS = frozenset({"append", "extend"})
-_COPIES = frozenset({"list", "copy", "deepcopy", "tuple"})
 
 
 def role(anatomy: Anatomy, call: cst.Call) -> Role | None:
@@ -374,10 +373,7 @@ def locks_itself(anatomy: Anatomy, keeper: Slot) -> bool:
     )
 
 
-_UNKNOWN: Role | None = None
-
-
-@once(circular=_UNKNOWN)
+@memo.once(circular=_UNKNOWN)
 def _method_role(there: Anatomy, method: Scope) -> Role | None:
     """The most that is done to an attribute: it is rebound, cut or emptied, appended to, or returned as a list.
 
@@ -421,14 +417,6 @@ def _is_list_of(there: Anatomy, value: cst.BaseExpression, target: cst.Attribute
     if slot is None or given is None or not is_parameter(given):
         return ex.slice_of(value) is not None or (isinstance(value, cst.List) and not value.elements)
     return Kind.HISTORY in there.facts.of(slot) or any(type(each) is cst.List for each in there.facts.assigned(slot))
-
-
-_IN_MEMORY = frozenset(
-    {
-        "append", "extend", "insert", "clear", "pop", "copy", "list", "dict", "len", "tuple", "update", "setdefault",
-        "deepcopy", "get", "remove", "enumerate", "isinstance", "debug", "info",
-    }
-)  # fmt: skip
 
 
 def may_fail(method: Scope) -> bool:

@@ -11,7 +11,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting import is_new
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads, stores_by_name
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
@@ -56,4 +56,4 @@ def _outlives(anatomy: Anatomy, function: Scope, place: cst.BaseExpression) -> b
     if place.value in parameter_names(function):
         return True
     made = [found.value for found in anatomy.definitions(place)]
-    return not all(value is not None and Lasting(anatomy).is_new(value) for value in made)
+    return not all(value is not None and is_new(anatomy, value) for value in made)

@@ -21,6 +21,50 @@ from lint_rules.syntax.walk import walk
 _DEEPEST = 4
 
 
+_Bound = dict[Slot, cst.BaseExpression]
+
+
+@once(circular=True)
+def is_new(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether nobody else has a value: it is made here, read of a text or file, or a function gives only such.
+
+    What leads back to itself, `talk = trimmed(talk)`, is what it else is.
+    """
+    parts = [*ex.alternatives(value)]
+    return bool(parts) and all(anatomy.aliases.is_new(part) or _is_given_new(anatomy, part) for part in parts)
+
+
+def _is_given_new(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    module, slot = anatomy.module, anatomy.facts.slots.of(value)
+    if isinstance(value, cst.Name) and slot is not None and slot[0] == "var" and slot[1].kind == "function":
+        made = anatomy.facts.assigned(slot) if not is_parameter(slot) else []
+        return bool(made) and all(is_new(anatomy, each) for each in made)
+    if isinstance(value, cst.Attribute) and slot is not None and slot[0] == "attr":
+        getter = module.method(slot[1], slot[2])
+        return getter is not None and all(is_new(anatomy, each) for each in getter.returned)
+    if not isinstance(value, cst.Call):
+        return False
+    name = ex.dotted(value.func) or ""
+    if name == "cls" or module.imports.resolve(name) in DECODERS:
+        return True
+    read = anatomy.storage.read_at(value, module.scope_of[value].function)
+    if read is not None and read.resource[0] in {"file", "table"}:
+        return True
+    there, callee = body(anatomy, value) or (anatomy, None)
+    given = [node.value for node in callee.nodes_of(cst.Return)] if callee is not None else []
+    bound = dict(there.facts.slots.bindings(value, callee)) if callee is not None else {}
+    return bool(given) and all(part is not None and _is_new_there(anatomy, there, part, bound) for part in given)
+
+
+def _is_new_there(anatomy: Anatomy, there: Anatomy, part: cst.BaseExpression, bound: _Bound) -> bool:
+    """The same of what a function gives back, which may be what it was handed: `bound`."""
+    slot = there.facts.slots.of(part)
+    handed = bound.get(slot) if slot is not None else None
+    if handed is None:
+        return is_new(there, part)
+    return is_new(anatomy, handed) and all(is_new(there, each) for each in there.facts.assigned(slot))
+
+
 class Lasting:
     """Asks of slots and functions of one file."""
 
@@ -61,51 +105,6 @@ class Lasting:
         if root[0] == "attr" or root[2] in self.anatomy.module.top.bound:
             return True
         return bool(self.anatomy.facts.assigned(slot)) or self.anatomy.defined_elsewhere(root[2], "") is not None
-
-    def is_new(self, value: cst.BaseExpression, seen: set[cst.BaseExpression] | None = None) -> bool:
-        """Whether nobody else has a value: it is made here, read of a text or file, or a function gives only such.
-
-        `seen` has what was asked before: what leads back to itself, `talk = trimmed(talk)`, is what it else is.
-        """
-        seen = seen if seen is not None else set()
-        parts = [*ex.alternatives(value)]
-        new = [part for part in parts if part not in seen and not seen.add(part)]  # type: ignore[func-returns-value]
-        return bool(parts) and all(self.anatomy.aliases.is_new(part) or self._is_given_new(part, seen) for part in new)
-
-    def _is_given_new(self, value: cst.BaseExpression, seen: set[cst.BaseExpression]) -> bool:
-        module, slot = self.anatomy.module, self.anatomy.facts.slots.of(value)
-        if isinstance(value, cst.Name) and slot is not None and slot[0] == "var" and slot[1].kind == "function":
-            made = self.anatomy.facts.assigned(slot) if not is_parameter(slot) else []
-            return bool(made) and all(self.is_new(each, seen) for each in made)
-        if isinstance(value, cst.Attribute) and slot is not None and slot[0] == "attr":
-            getter = module.method(slot[1], slot[2])
-            return getter is not None and all(self.is_new(each, seen) for each in getter.returned)
-        if not isinstance(value, cst.Call):
-            return False
-        name = ex.dotted(value.func) or ""
-        if name == "cls" or module.imports.resolve(name) in DECODERS:
-            return True
-        read = self.anatomy.storage.read_at(value, module.scope_of[value].function)
-        if read is not None and read.resource[0] in {"file", "table"}:
-            return True
-        there, callee = body(self.anatomy, value) or (self.anatomy, None)
-        given = [node.value for node in callee.nodes_of(cst.Return)] if callee is not None else []
-        bound = dict(there.facts.slots.bindings(value, callee)) if callee is not None else {}
-        return bool(given) and all(part is not None and self._is_new_there(there, part, bound, seen) for part in given)
-
-    def _is_new_there(
-        self,
-        there: Anatomy,
-        part: cst.BaseExpression,
-        bound: dict[Slot, cst.BaseExpression],
-        seen: set[cst.BaseExpression],
-    ) -> bool:
-        """The same of what a function gives back, which may be what it was handed: `bound`."""
-        handed = bound.get(there.facts.slots.of(part))  # type: ignore[arg-type]
-        made = there.facts.assigned(there.facts.slots.of(part)) if handed is not None else []
-        return (self.is_new(handed, seen) if handed is not None else Lasting(there).is_new(part, seen)) and all(
-            Lasting(there).is_new(each, seen) for each in made
-        )
 
     def ends_with_each_run(self, function: Scope) -> bool:
         """Whether all that run a method in other files make an object for it that is gone when it has ended."""

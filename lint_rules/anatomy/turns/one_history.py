@@ -13,6 +13,7 @@ from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.turns.asked import AskedWith, path_of, paths, values_given
 from lint_rules.anatomy.turns.reply_places import holds
 from lint_rules.anatomy.turns.resources import Touched
+from lint_rules.anatomy.turns.storage import parts_of
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, moved, root_object
 from lint_rules.anatomy.vocabulary import MESSAGE_PARTS, TELLING_ROLES
@@ -366,22 +367,9 @@ def _gives_one(module: SourceModule, call: cst.CSTNode) -> bool:
 
 def _is_listed(value: cst.BaseExpression, load: cst.Call, names: set[str]) -> bool:
     """Whether a value is what a call gave, a part of it, or a list with its elements."""
-    queue: list[cst.BaseExpression] = [value]
+    queue = [ex.inner(value)]
     for here in queue:
         if here is load or (isinstance(here, cst.Name) and here.value in names):
             return True
-        if isinstance(here, cst.Await):
-            queue.append(here.expression)
-        elif isinstance(here, cst.Attribute | cst.Subscript):
-            queue.append(here.value)
-        elif isinstance(here, cst.BinaryOperation | cst.BooleanOperation):
-            queue += [here.left, here.right]
-        elif isinstance(here, cst.IfExp):
-            queue += [here.body, here.orelse]
-        elif isinstance(here, cst.ListComp | cst.GeneratorExp):
-            queue.append(here.for_in.iter)
-        elif isinstance(here, cst.List):
-            queue += [part.value for part in here.elements if isinstance(part, cst.StarredElement)]
-        elif isinstance(here, cst.Call):
-            queue += ex.handed(here)
+        queue += map(ex.inner, parts_of(here))
     return False

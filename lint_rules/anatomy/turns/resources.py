@@ -112,7 +112,6 @@ class Resources:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
-        self._known: dict[Scope, Touched] = {}
 
     @kept
     def of(self, call: cst.Call) -> Touched:
@@ -120,10 +119,8 @@ class Resources:
         found = body(self._anatomy, call) or (self._anatomy.storage.callee(along[0]) if along is not None else None)
         if found is None or says_only(found[1]):  # what takes its place tells, and nobody knows it here
             return _handed(self._anatomy, call)
-        if found[1] not in self._known:
-            self._known[found[1]] = joined(_within(*found, _HOPS))
         rows = _filled_in(self._anatomy, call, *found)
-        return joined([self._known[found[1]], rows]) if rows is not None else self._known[found[1]]
+        return joined([_within(*found), rows]) if rows is not None else _within(*found)
 
     def handed(self, call: cst.Call) -> Touched:
         """What stands in the call itself."""
@@ -199,10 +196,10 @@ def joined(touched: Iterable[Touched]) -> Touched:
     return Touched(*(frozenset().union(*(getattr(part, field.name) for part in parts)) for field in fields(Touched)))
 
 
-def _within(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[Touched]:
+@kept
+def _within(anatomy: Anatomy, function: Scope) -> Touched:
     """What a function touches, itself, in what it calls in its file, and from there in others."""
-    for there, here in _run_by(anatomy, function, hops):
-        yield from _touched(there, here)
+    return joined(part for run in _run_by(anatomy, function, _HOPS) for part in _touched(*run))
 
 
 def _run_by(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[tuple[Anatomy, Scope]]:

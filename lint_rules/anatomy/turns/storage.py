@@ -609,24 +609,10 @@ class Storage:
 
     def _parts(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """What a value takes over: of a request to a model nothing."""
-        if isinstance(node, (cst.Subscript, cst.Attribute)):
-            return [node.value]
-        if isinstance(node, (cst.ListComp, cst.GeneratorExp)):  # of what it only counts or asks, it has nothing
-            loops = [part for part in walk(node.for_in) if type(part) is cst.CompFor]
-            named = {name for loop in loops for name in ex.target_names(loop.target)}
-            return [node.elt] if named.isdisjoint(names_in(node.elt)) else [node.for_in.iter]
-        if isinstance(node, cst.List):
-            return [each.value for each in node.elements if isinstance(each, cst.StarredElement)]
         if isinstance(node, cst.Dict):
             return [each.value for each in node.elements]
-        if isinstance(node, cst.IfExp):
-            return [node.body, node.orelse]
-        if isinstance(node, (cst.BinaryOperation, cst.BooleanOperation)):
-            return [node.left, node.right]
-        if isinstance(node, cst.Call) and not self.anatomy.calls.asks(node):
-            base = ex.receiver(node)
-            return [*([base] if base is not None else []), *(arg.value for arg in node.args)]
-        return []
+        asks = isinstance(node, cst.Call) and self.anatomy.calls.asks(node)
+        return parts_of(node) if not asks else []
 
     # -- what a call runs -------------------------------------------------------------------------------------
 
@@ -719,12 +705,30 @@ class Storage:
         )
 
 
+def parts_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a value takes over of others: of a list what it has of other lists, and not its elements."""
+    if isinstance(node, (cst.Subscript, cst.Attribute)):
+        return [node.value]
+    if isinstance(node, (cst.ListComp, cst.GeneratorExp)):  # of what it only counts or asks, it has nothing
+        loops = [part for part in walk(node.for_in) if type(part) is cst.CompFor]
+        named = {name for loop in loops for name in ex.target_names(loop.target)}
+        return [node.elt] if named.isdisjoint(names_in(node.elt)) else [node.for_in.iter]
+    if isinstance(node, cst.List):
+        return [each.value for each in node.elements if isinstance(each, cst.StarredElement)]
+    if isinstance(node, cst.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, (cst.BinaryOperation, cst.BooleanOperation)):
+        return [node.left, node.right]
+    return ex.handed(node) if isinstance(node, cst.Call) else []
+
+
 def _finds(call: cst.CSTNode) -> bool:
     """Whether a call gives what lies under a key, and never what is at hand. Source: PyMongo, redis-py, boto3."""
-    if not isinstance(call, cst.Call) or ex.called_name(call) in _FINDS:
-        return isinstance(call, cst.Call)
-    by_dict = ex.called_name(call) == "find" and bool(call.args) and isinstance(call.args[0].value, cst.Dict)
-    return by_dict or (ex.called_name(call) == "get_item" and "Key" in ex.keywords(call))
+    if not isinstance(call, cst.Call):
+        return False
+    name, first = ex.called_name(call), call.args[0].value if call.args else None
+    by_key = (name == "find" and isinstance(first, cst.Dict)) or (name == "get_item" and "Key" in ex.keywords(call))
+    return by_key or name in _FINDS
 
 
 def _changes_a_part(update: cst.BaseExpression) -> bool:
