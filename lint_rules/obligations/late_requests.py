@@ -10,7 +10,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.rounds.executions import executions
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting import is_new
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -191,7 +191,7 @@ def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, s
         bound = {} if renewed else dict(inner.facts.slots.bindings(call, function))
         given = bound.get(root)
         made = given is None or (
-            not isinstance(given, (cst.Name, cst.Attribute, cst.Subscript)) and Lasting(there).is_new(ex.inner(given))
+            not isinstance(given, (cst.Name, cst.Attribute, cst.Subscript)) and is_new(there, ex.inner(given))
         )
         place = there.facts.slots.of(given) if given is not None and not made else None
         return moved(slot, root, place) if place is not None else None

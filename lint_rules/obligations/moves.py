@@ -13,7 +13,7 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.turns.keepers import Keepers, gives_history
+from lint_rules.anatomy.turns.keepers import role
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, whole_of
@@ -51,7 +51,6 @@ class Moves:
         self.anatomy = again.anatomy
         self.facts = again.anatomy.facts
         self.function = again.function
-        self._keepers = Keepers(again.anatomy)
 
     def all(self) -> Iterator[Move]:
         """In source order."""
@@ -124,8 +123,8 @@ class Moves:
         own = ("var", self.function, self.anatomy.module.self_name(self.function))
         if target == own or self.anatomy.calls.asks(call) or self._is_own_list(target):
             return False  # a method of this object that a base class of another file has may do anything
-        role = self._keepers.role(call, target)
-        return role == "grow" or (role is None and _ADDING.match(ex.called_name(call)) is not None)
+        done = role(self.anatomy, call)
+        return done == "grow" or (done is None and _ADDING.match(ex.called_name(call)) is not None)
 
     def _is_own_list(self, slot: Slot) -> bool:
         made = self.facts.assigned(slot)
@@ -196,8 +195,8 @@ class Moves:
             return False
         if any(self.facts.is_kind(arg.value, kind) for arg in call.args for kind in (Kind.HISTORY, Kind.MESSAGE)):
             return False
-        role = self._keepers.role(call, keeper)
-        return role == "read" or (role is None and not is_part and gives_history(self.anatomy, call))
+        done = role(self.anatomy, call)
+        return done == "read" or (done is None and not is_part and self.anatomy.kept_elsewhere.gives_history(call))
 
     def _names(self, value: cst.BaseExpression) -> set[str]:
         """How a value is written where it is told, and in the places that get it there: `self.key = key`."""
@@ -215,10 +214,10 @@ class Moves:
 
     def replaces(self, owner: Slot) -> Callable[[cst.Call], bool]:
         """Whether a call is one of these."""
-        slots, role = self.facts.slots, self._keepers.role
+        slots = self.facts.slots
         return lambda call: (
             slots.of(ex.receiver(call)) == owner
-            and (_REPLACING.search(ex.called_name(call)) is not None or role(call, owner) == "rewrite")
+            and (_REPLACING.search(ex.called_name(call)) is not None or role(self.anatomy, call) == "rewrite")
         )
 
     def _gives(self, callee: Scope, owner: Slot) -> bool:

@@ -15,7 +15,7 @@ from lint_rules.anatomy.cuts.handed import Handed
 from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.classes import body, class_names, classes_of, given_when_made, method_of
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.keepers import Keepers, may_fail
+from lint_rules.anatomy.turns.keepers import may_fail
 from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_verdict, names_read
 from lint_rules.anatomy.turns.storage import Storage
@@ -122,7 +122,6 @@ class Storing:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self._holders: dict[Slot, str] = {}
-        self._keepers = Keepers(anatomy)
         self._places = ReplyPlaces(anatomy)
         self._resources = anatomy.resources
         self._classes: set[Scope] = set()
@@ -182,7 +181,7 @@ class Storing:
         if base is not None and self._is_list(base) and not self._gives_back(base, call):
             return None
         if base is not None and (self._keeps_history(base) or self._gives_back(base, call)):
-            return self._of_keeper(call, base)
+            return self._of_keeper(call)
         if name in _ON_LISTS and not _STORED_IN.search(owner):
             return None
         if self.anatomy.facts.slots.constructed(call) is not None:
@@ -240,7 +239,7 @@ class Storing:
     def _kept_by_body(self, call: cst.Call) -> Transfer | None:
         """What the function that a call runs saves of what it is handed, or of its object."""
         run = self.anatomy.storage.run(call)
-        for _, origin, outside, _ in run[0].saved_by(run[1], 1) if run is not None else ():
+        for _, origin, outside, _ in run[0].saved_by(run[1]) if run is not None else ():
             value = run[2].get(origin.name) if run is not None else None
             held = self._held(value) if value is not None and outside else None
             if held is None and value is not None and outside:
@@ -289,11 +288,10 @@ class Storing:
                 yield from class_names(self.anatomy, slot)
                 yield from class_names(self.anatomy, ("item", slot))
 
-    def _of_keeper(self, call: cst.Call, base: cst.BaseExpression) -> Transfer | None:
+    def _of_keeper(self, call: cst.Call) -> Transfer | None:
         """A method of an object that keeps a history; one that only changes a list in memory does not fail."""
-        slot = self.anatomy.facts.slots.of(base)
-        body = self._keepers.method(call, slot) if slot is not None else None
-        if body is not None and not may_fail(body):
+        found = body(self.anatomy, call)
+        if found is not None and found[1].kind == "function" and not may_fail(found[1]):
             return None
         return self._loaded(call) if _LOADS.search(ex.called_name(call)) else self._stored(call) or self._loaded(call)
 
@@ -454,7 +452,7 @@ class Storing:
         if run is None or not run[1].returned:
             return [arg.value for arg in call.args]
         storage, callee, given = run
-        kept = {origin.name for origin in storage.returned_by(callee, 1, None) if origin.load is None}
+        kept = {origin.name for origin in storage.returned_by((callee, None)) if origin.load is None}
         return [value for name, value in given.items() if name in kept]
 
     def _is_notice(self, node: cst.BaseExpression, slot: Slot | None) -> bool:

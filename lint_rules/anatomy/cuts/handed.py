@@ -27,9 +27,9 @@ from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.program.serving import placed_in_common
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.rounds.quiet_ends import ends_for_nothing
-from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
+from lint_rules.anatomy.turns.lasting import is_begun_anew
 from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.identity import Identity

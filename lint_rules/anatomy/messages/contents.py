@@ -23,7 +23,7 @@ from lint_rules.anatomy.messages.run_results import Agent, agents_of
 from lint_rules.anatomy.messages.sent import as_callers_have_it
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
-from lint_rules.anatomy.turns.foreign_growth import foreign_growths
+from lint_rules.anatomy.turns.keepers import foreign_growths
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object

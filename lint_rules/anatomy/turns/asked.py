@@ -9,7 +9,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.rounds.offers import KEYWORDS
-from lint_rules.anatomy.turns.foreign_growth import makes_longer
+from lint_rules.anatomy.turns.keepers import makes_longer
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
 from lint_rules.anatomy.turns.resources import chain
 from lint_rules.syntax import expressions as ex

@@ -28,8 +28,8 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere, keys
 from lint_rules.anatomy.program.serving import is_for_all, is_streamed, registered_elsewhere, registered_there
 from lint_rules.anatomy.turns.common_histories import grown_there
-from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
+from lint_rules.anatomy.turns.keepers import makes_longer
 from lint_rules.anatomy.values.handed_along import Given, handed_along
 from lint_rules.anatomy.values.slots import Slot, describe, is_parameter, root_object
 from lint_rules.syntax import expressions as ex

@@ -30,8 +30,8 @@ from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.program.concurrency import Caller
 from lint_rules.anatomy.program.serving import Serving, is_for_all
 from lint_rules.anatomy.turns.default_histories import grown_defaults
-from lint_rules.anatomy.turns.foreign_growth import foreign_growths
 from lint_rules.anatomy.turns.hooks import comes_to
+from lint_rules.anatomy.turns.keepers import foreign_growths
 from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot, describe, moved, root_object, whole_of
 from lint_rules.syntax import expressions as ex

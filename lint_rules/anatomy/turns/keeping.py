@@ -11,12 +11,11 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting import is_new
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads, stores_by_name
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, parameter_names, says_only
-from lint_rules.syntax.reaching import Definition
 
 _PARTS = (cst.Attribute, cst.Subscript)
 
@@ -56,19 +55,5 @@ def _outlives(anatomy: Anatomy, function: Scope, place: cst.BaseExpression) -> b
         return True
     if place.value in parameter_names(function):
         return True
-    return not all(
-        Lasting(anatomy).is_new(found.value) if found.value is not None else _is_unpacked_new(anatomy, found, place)
-        for found in anatomy.definitions(place)
-    )
-
-
-def _is_unpacked_new(anatomy: Anatomy, found: Definition, name: cst.Name) -> bool:
-    """`rows, errors = read(text)`: whether a name gets what the function has made, and nobody else has."""
-    parts = anatomy.facts.unpacked(anatomy.facts.slots.of(name)) if found.kind == "unpack" else []  # type: ignore[arg-type]
-    for value, at in parts:
-        there, callee = body(anatomy, value) or (anatomy, None)
-        given = callee.returned if callee is not None else []
-        made = [each.elements[at].value for each in given if isinstance(each, cst.Tuple) and at < len(each.elements)]
-        if not made or len(made) < len(given) or not all(map(Lasting(there).is_new, made)):
-            return False
-    return bool(parts)
+    made = [found.value for found in anatomy.definitions(place)]
+    return not all(value is not None and is_new(anatomy, value) for value in made)

@@ -20,11 +20,12 @@ from lint_rules.anatomy.messages.messages import ROLES, Message
 from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.foreign_stores import Store, kept_by_package, store_of
+from lint_rules.anatomy.turns.keepers import Store, kept_by_package, store_of
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.substituted import sent_by, substituted
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
@@ -204,7 +205,7 @@ class KeptElsewhere:
     @cached_property
     def _asked_with(self) -> set[Slot]:
         """What objects of other files keep that a model is asked with here."""
-        loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
+        loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self.gives_history(call))
         given = map(self._store, loads)
         return self._sent_slots | {store.slot for store in given if store is not None and not store.grows}
 
@@ -225,20 +226,14 @@ class KeptElsewhere:
         """The histories of requests in other files that a call runs, as its function has them."""
         return sent_by(self.anatomy, call, self.anatomy.module.scope_of[call].function)
 
-    @once(circular=False)
-    def outlasts(self, known: tuple[Slot, Scope]) -> bool:
-        """Whether calls of a history, as a function names it, are there, and open, when the program has ended.
+    def outlasts(self, slot: Slot) -> bool:
+        """Whether calls of a history that lies outside are there, and open, when the program has ended.
 
-        It lies outside, or what gets into it does, too; and who reads it again does not look for open calls.
+        Who reads it again does not look for open calls.
         """
-        slot, function = known
-        if slot[0] == "outside":
-            outside = (each for scope in self.anatomy.module.functions for each in self.of(scope))
-            kept = any(each.slot == slot and each.calls is not None for each in outside)
-            return kept and not any(load.is_closed for load in self._whole if slot[1] in load.touched.names)
-        stored = self.anatomy.transcript.stored(function)
-        calls = [each.node for each in stored if each.slot == slot and each.calls is not None]
-        return any(isinstance(call, cst.Call) and self._is_taken_up(call) for call in calls)
+        outside = (each for scope in self.anatomy.module.functions for each in self.of(scope))
+        kept = slot[0] == "outside" and any(each.slot == slot and each.calls is not None for each in outside)
+        return kept and not any(load.is_closed for load in self._whole if slot[1] in load.touched.names)
 
     @once(circular=False)
     def _is_taken_up(self, call: cst.Call) -> bool:
@@ -265,7 +260,7 @@ class KeptElsewhere:
     @cached_property
     def _loads(self) -> list[_Load]:
         """The calls that give a history, and what they touch."""
-        loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
+        loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self.gives_history(call))
         return [
             _Load(self.anatomy, call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside
         ]
@@ -294,10 +289,6 @@ class KeptElsewhere:
 
         It names them, or decodes whole messages, or the content of each, in which they may be.
         """
-        outer = self.anatomy.module.parent[load]
-        each = self.anatomy.module.parent[outer] if isinstance(outer, cst.CompFor) else None
-        if isinstance(each, (cst.ListComp, cst.GeneratorExp)) and self.facts.decoder(each.elt) is not None:
-            return True  # `[json.loads(item) for item in pool.lrange(key, 0, -1)]`
         found = body(self.anatomy, load)
         if found is not None and _makes_words_only(*found):
             return False
@@ -311,7 +302,8 @@ class KeptElsewhere:
         parts: Iterable[cst.CSTNode] = nodes if not made else [each["content"] for each in made if "content" in each]
         return any(type(node) is cst.Call and there.facts.decoder(node) is not None for node in parts)
 
-    def _gives_history(self, call: cst.Call) -> bool:
+    def gives_history(self, call: cst.Call) -> bool:
+        """Whether what a call gives is a history, goes into one, or is sent as one: `[*thread.all(), question]`."""
         given: list[cst.BaseExpression] = [call]
         outer = self.anatomy.module.parent[call]
         while isinstance(outer, _AROUND) or (isinstance(outer, cst.Arg) and self._makes_history(outer)):
@@ -358,6 +350,8 @@ class KeptElsewhere:
     def _makes_history(self, arg: cst.Arg) -> bool:
         """Whether an argument is a history that a function of the project makes another one of: `packed(load(key))`."""
         call = self.anatomy.module.parent[arg]
+        if isinstance(call, cst.Call) and sources(call):
+            return True
         found = body(self.anatomy, call)
         if found is None or not isinstance(call, cst.Call) or self.anatomy.turns.reaches_model(call):
             return False

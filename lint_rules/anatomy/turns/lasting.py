@@ -1,22 +1,68 @@
-"""Which histories outlive the turn that writes to them: the next turn begins with what this one has stored."""
+"""What outlives the turn that writes to it: the next one begins with it. And what is new, or holds nothing yet."""
 
 from __future__ import annotations
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.program.concurrency import keys
+from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.rounds.waits import waits_for_words
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
+
+
+_Bound = dict[Slot, cst.BaseExpression]
+
+
+@once(circular=True)
+def is_new(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether nobody else has a value: it is made here, read of a text or file, or a function gives only such.
+
+    What leads back to itself, `talk = trimmed(talk)`, is what it else is.
+    """
+    parts = [*ex.alternatives(value)]
+    return bool(parts) and all(anatomy.aliases.is_new(part) or _is_given_new(anatomy, part) for part in parts)
+
+
+def _is_given_new(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    module, slot = anatomy.module, anatomy.facts.slots.of(value)
+    if isinstance(value, cst.Name) and slot is not None and slot[0] == "var" and slot[1].kind == "function":
+        made = anatomy.facts.assigned(slot) if not is_parameter(slot) else []
+        return bool(made) and all(is_new(anatomy, each) for each in made)
+    if isinstance(value, cst.Attribute) and slot is not None and slot[0] == "attr":
+        getter = module.method(slot[1], slot[2])
+        return getter is not None and all(is_new(anatomy, each) for each in getter.returned)
+    if not isinstance(value, cst.Call):
+        return False
+    name = ex.dotted(value.func) or ""
+    if name == "cls" or module.imports.resolve(name) in DECODERS:
+        return True
+    read = anatomy.storage.read_at(value, module.scope_of[value].function)
+    if read is not None and read.resource[0] in {"file", "table"}:
+        return True
+    there, callee = body(anatomy, value) or (anatomy, None)
+    given = [node.value for node in callee.nodes_of(cst.Return)] if callee is not None else []
+    bound = dict(there.facts.slots.bindings(value, callee)) if callee is not None else {}
+    return bool(given) and all(part is not None and _is_new_there(anatomy, there, part, bound) for part in given)
+
+
+def _is_new_there(anatomy: Anatomy, there: Anatomy, part: cst.BaseExpression, bound: _Bound) -> bool:
+    """The same of what a function gives back, which may be what it was handed: `bound`."""
+    slot = there.facts.slots.of(part)
+    handed = bound.get(slot) if slot is not None else None
+    if handed is None:
+        return is_new(there, part)
+    return is_new(anatomy, handed) and all(is_new(there, each) for each in there.facts.assigned(slot))
 
 
 class Lasting:
@@ -60,51 +106,6 @@ class Lasting:
             return True
         return bool(self.anatomy.facts.assigned(slot)) or self.anatomy.defined_elsewhere(root[2], "") is not None
 
-    def is_new(self, value: cst.BaseExpression, seen: set[cst.BaseExpression] | None = None) -> bool:
-        """Whether nobody else has a value: it is made here, read of a text or file, or a function gives only such.
-
-        `seen` has what was asked before: what leads back to itself, `talk = trimmed(talk)`, is what it else is.
-        """
-        seen = seen if seen is not None else set()
-        parts = [*ex.alternatives(value)]
-        new = [part for part in parts if part not in seen and not seen.add(part)]  # type: ignore[func-returns-value]
-        return bool(parts) and all(self.anatomy.aliases.is_new(part) or self._is_given_new(part, seen) for part in new)
-
-    def _is_given_new(self, value: cst.BaseExpression, seen: set[cst.BaseExpression]) -> bool:
-        module, slot = self.anatomy.module, self.anatomy.facts.slots.of(value)
-        if isinstance(value, cst.Name) and slot is not None and slot[0] == "var" and slot[1].kind == "function":
-            made = self.anatomy.facts.assigned(slot) if not is_parameter(slot) else []
-            return bool(made) and all(self.is_new(each, seen) for each in made)
-        if isinstance(value, cst.Attribute) and slot is not None and slot[0] == "attr":
-            getter = module.method(slot[1], slot[2])
-            return getter is not None and all(self.is_new(each, seen) for each in getter.returned)
-        if not isinstance(value, cst.Call):
-            return False
-        name = ex.dotted(value.func) or ""
-        if name == "cls" or module.imports.resolve(name) in DECODERS:
-            return True
-        read = self.anatomy.storage.read_at(value, module.scope_of[value].function)
-        if read is not None and read.resource[0] in {"file", "table"}:
-            return True
-        there, callee = body(self.anatomy, value) or (self.anatomy, None)
-        given = [node.value for node in callee.nodes_of(cst.Return)] if callee is not None else []
-        bound = dict(there.facts.slots.bindings(value, callee)) if callee is not None else {}
-        return bool(given) and all(part is not None and self._is_new_there(there, part, bound, seen) for part in given)
-
-    def _is_new_there(
-        self,
-        there: Anatomy,
-        part: cst.BaseExpression,
-        bound: dict[Slot, cst.BaseExpression],
-        seen: set[cst.BaseExpression],
-    ) -> bool:
-        """The same of what a function gives back, which may be what it was handed: `bound`."""
-        handed = bound.get(there.facts.slots.of(part))  # type: ignore[arg-type]
-        made = there.facts.assigned(there.facts.slots.of(part)) if handed is not None else []
-        return (self.is_new(handed, seen) if handed is not None else Lasting(there).is_new(part, seen)) and all(
-            Lasting(there).is_new(each, seen) for each in made
-        )
-
     def ends_with_each_run(self, function: Scope) -> bool:
         """Whether all that run a method in other files make an object for it that is gone when it has ended."""
         reachable, methods = self.anatomy.calls.reachable, function.owner.methods.values() if function.owner else ()
@@ -140,3 +141,62 @@ class Lasting:
         }
         told = (each for each in self.anatomy.handed if each.owner == begin.qualname and each.part in taken)
         return any(each.kept for each in told)
+
+
+_EMPTY_TYPES = frozenset({"list", "dict", "deque", "collections.deque", "str"})
+
+
+@once(circular=False)
+def is_begun_anew(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value is empty, or a fresh document: also a copy of a constant, or what a function gives for one."""
+    value = ex.inner(value)
+    if is_neutral(value):
+        return True
+    if isinstance(value, cst.Dict):
+        return any(_is_empty_container(anatomy, part) for part in ex.dict_items(value).values())
+    if isinstance(value, (cst.Name, cst.Attribute)):
+        return _is_constant(anatomy, anatomy.facts.slots.of(value))
+    return isinstance(value, cst.Call) and _is_made_empty(anatomy, value)
+
+
+def _is_empty_container(anatomy: Anatomy, part: cst.BaseExpression) -> bool:
+    says_none = isinstance(part, cst.SimpleString) or ex.dotted(part) == "None"
+    return not says_none and is_begun_anew(anatomy, part)
+
+
+def _is_constant(anatomy: Anatomy, slot: Slot | None) -> bool:
+    """Whether a name of the module stands for one empty document."""
+    given = anatomy.facts.assigned(slot) if slot is not None and slot[0] == "var" and slot[1].kind == "module" else ()
+    return len(given) == 1 and is_begun_anew(anatomy, given[0])
+
+
+def _is_made_empty(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`_empty()`, `deepcopy(_EMPTY)`, `_EMPTY.copy()`, `deque(maxlen=20)`, `Talk()`: nothing that was said goes in."""
+    run = anatomy.storage.run(call)
+    if run is not None:
+        given = [node.value for node in run[1].nodes_of(cst.Return)]
+        return bool(given) and all(value is not None and is_begun_anew(run[0].anatomy, value) for value in given)
+    base, handed = ex.receiver(call), [arg.value for arg in call.args if arg.keyword is None]
+    factory = ex.keywords(call).get("default_factory")  # `field(default_factory=list)` of a data class
+    if factory is not None:
+        return ex.dotted(factory) in _EMPTY_TYPES
+    if ex.called_name(call) in {"copy", "deepcopy", "dict", "list"}:
+        source = handed[0] if handed else base
+        return source is not None and is_begun_anew(anatomy, source)
+    is_class = anatomy.module.full_name(call.func).startswith("collections.")
+    if made_class(anatomy, call) is not None:
+        return all(_says_nothing(anatomy, arg.value) for arg in call.args)
+    return is_class and not handed
+
+
+def _says_nothing(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value is empty, a constant, the time or so (`now()`), or tells which of many it is about.
+
+    `Talk(guest=guest, lines=[])`, where a function is handed `guest`.
+    """
+    if isinstance(value, cst.Call) and not value.args and anatomy.storage.run(value) is None:
+        return (ex.dotted(value.func) or "").partition(".")[0] in anatomy.module.imports.full
+    slot = anatomy.facts.slots.of_name(value)
+    if slot is not None and is_parameter(slot):
+        return not anatomy.facts.assigned(slot) and not anatomy.facts.of(slot)
+    return isinstance(value, (cst.SimpleString, cst.BaseNumber)) or is_begun_anew(anatomy, value)

@@ -1,28 +1,156 @@
-"""Whether what loads a history and what stores messages mean the same one: one resource, for other runs, too."""
+"""Where a talk lasts: whether what loads it and what stores messages mean one place, and which places get longer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.turns.asked import AskedWith, paths, values_given
-from lint_rules.anatomy.turns.lasting_places import LastingPlaces
+from lint_rules.anatomy.turns.asked import AskedWith, path_of, paths, values_given
+from lint_rules.anatomy.turns.reply_places import holds
 from lint_rules.anatomy.turns.resources import Touched
+from lint_rules.anatomy.turns.storage import parts_of
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import (
-    MESSAGE_PARTS,
-    TELLING_ROLES,
-)
+from lint_rules.anatomy.values.slots import Slot, moved, root_object
+from lint_rules.anatomy.vocabulary import MESSAGE_PARTS, TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule, parameter_names
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
+
+_NEWEST = 8
+"""So many reads of a place before a request are followed: those nearest to it."""
+
+
+@record
+class Kept:
+    """`ask` is sent what a store has, and `saves` hand it what the model said; the store lives in `slot`.
+
+    `load` gave what is sent; None where the provider keeps it, or its library. `whole`: all that was loaded goes with
+    it, and takes the place of what is there by then. `outside`: it lies outside of the program, or with the provider.
+    `question`: what was asked is stored before.
+    """
+
+    slot: Slot
+    ask: cst.Call
+    saves: list[cst.CSTNode]
+    load: cst.BaseExpression | None = None
+    whole: cst.Name | None = None
+    outside: bool = True
+    question: bool = False
+
+
+class LastingPlaces:
+    """Finds them in one file, and the turns that are put there."""
+
+    def __init__(self, anatomy: Anatomy, asked: AskedWith) -> None:
+        self._anatomy = anatomy
+        self._facts = anatomy.facts
+        self._module = anatomy.module
+        self._asked = asked
+
+    def put_back(self, ask: cst.Call, function: Scope) -> Iterator[Kept]:
+        """`talk.append((text, ask(talk)))`: a place that lasts, by its use alone, whatever its elements are.
+
+        What is asked must be put there, too, before or beside the answer: else it is no conversation.
+        """
+        for place, grown in self.grown(function).items():
+            reads = [node for node in self.reads(function, place) if self._module.before(node, ask)][-_NEWEST:]
+            past = {n for r in reads for n in self._asked.places.derived(function, r, grown=True, until=ask)}
+            load = next((read for read in reads if self._asked.is_sent(read, ask, past)), None)
+            names = self._asked.places.derived(function, ask, grown=True) - past
+            after = {node: value for node, value in grown.items() if self._follows(node, ask, function)}
+            saves = [node for node, value in after.items() if holds([value], ask, names)]
+            before = [
+                node for node in grown if node not in after and self._asked.is_at(node, ask, function, before=True)
+            ]
+            old = names | past | {path_of(node) for node in self.reads(function, place)}
+            beside = any(self._is_beside(ask, function, after[node], old) for node in saves)
+            if load is not None and saves and (before or beside) and self._anatomy.races.is_shared(place, {function}):
+                copy = next(filter(None, (self._copy(node, place, function) for node in saves)), None)
+                yield Kept(place, ask, saves, load, copy, outside=False, question=bool(before))
+                return
+
+    def _copy(self, node: cst.CSTNode, place: Slot, function: Scope) -> cst.Name | None:
+        """The name of what takes the place of all that is there by then: a copy of what was read before."""
+        if not isinstance(node, cst.Assign):
+            return None
+        inside = any(self._module.inside(read, node.value) for read in self.reads(function, place))
+        return None if inside else next((part for part in walk(node.value) if isinstance(part, cst.Name)), None)
+
+    def _follows(self, node: cst.CSTNode, ask: cst.Call, function: Scope) -> bool:
+        return self._module.inside(ask, node) or self._asked.is_at(node, ask, function)
+
+    def grown(self, function: Scope) -> dict[Slot, dict[cst.CSTNode, cst.BaseExpression]]:
+        """What gets longer in a function that is there before and after it: where, and by what."""
+        found: dict[Slot, dict[cst.CSTNode, cst.BaseExpression]] = {}
+        for node in function.nodes_of(cst.Call, cst.AugAssign, cst.Assign):
+            if isinstance(node, cst.Call):
+                target = ex.receiver(node) if ex.called_name(node) in GROWERS and node.args else None
+                value: cst.BaseExpression = node.args[-1].value if node.args else node
+            elif isinstance(node, (cst.AugAssign, cst.Assign)):
+                target, value = ex.targets(node)[0], node.value
+            else:
+                continue
+            place = self._anatomy.aliases.lasting_at(target, function) if target is not None else None
+            if place is not None and (not isinstance(node, cst.Assign) or self._is_longer(place, node, function)):
+                found.setdefault(place, {})[node] = value
+            for there in self._grown_there(node) if isinstance(node, cst.Call) and node.args else ():
+                found.setdefault(there, {})[node] = value
+        return found
+
+    def _grown_there(self, call: cst.Call) -> Iterator[Slot]:
+        """The globals of another file, as this one has them, that a function there makes longer: `note(key, line)`."""
+        found = self._anatomy.imported_function(ex.dotted(call.func) or "") if self._imported else None
+        for place in found[0].stored_turns.lasting.grown(found[1]) if found is not None else ():
+            own = self._imported.get((found[0], root_object(place))) if found is not None else None
+            if own is not None:
+                yield moved(place, root_object(place), own)
+
+    @cached_property
+    def _imported(self) -> dict[tuple[Anatomy, Slot], Slot]:
+        """The globals of other files of which this one reads a part, each as it has it."""
+        used = {ex.dotted(node.value) for node in self._module.nodes_of(cst.Subscript)} & {*self._module.imports.full}
+        found = ((self._anatomy.imported_value(name), name) for name in used if name is not None)
+        return {value: ("var", self._module.top, name) for value, name in found if value is not None}
+
+    def _is_longer(self, place: Slot, node: cst.Assign, function: Scope) -> bool:
+        """`self.said = self.said + [text]`: something is added to what was there, or to a copy, and takes its place."""
+        read = [*self.reads(function, place)]
+        before = [part for part in read if self._module.before(part, node)][-_NEWEST:]
+        names = {name for part in before for name in self._asked.places.derived(function, part, until=node)}
+        again = any(self._module.inside(part, node.value) for part in read) or holds([node.value], node, names)
+        local = self._facts.slots.of(ex.targets(node)[0])
+        return again and not (local is not None and local[:2] == ("var", function) and local != place)
+
+    def reads(self, function: Scope, place: Slot) -> Iterator[cst.BaseExpression]:
+        for node in function.nodes_of(cst.Name, cst.Attribute, cst.Subscript, cst.Call):
+            if isinstance(node, cst.BaseExpression) and self._anatomy.aliases.lasting_at(node, function) == place:
+                yield node
+
+    def _is_beside(self, ask: cst.Call, function: Scope, value: cst.BaseExpression, names: set[str]) -> bool:
+        """Whether something that the model was sent is put somewhere together with its answer, and is not old.
+
+        `names` hold the answer, and what was there before, or are paths of that.
+        """
+        sent, made = self._asked.made_of(ex.handed(ask), ask, function), self._asked.made_of([value], ask, function)
+        return any(path in sent and not names & {path, root} for path, root in made.items())
+
+    def read_and_grown(self, load: cst.Call, save: cst.Call) -> Slot | None:
+        """The list or text that what a call runs makes longer, and another one reads, in one file."""
+        (there, reader), (other, grower) = (body(self._anatomy, call) or (None, None) for call in (load, save))
+        if there is None or there is not other or reader is None or grower is None:
+            return None
+        lasting = there.stored_turns.lasting
+        return next((place for place in lasting.grown(grower) if any(lasting.reads(reader, place))), None)
+
 
 _DEEPEST = 4
 _OF_ONE = frozenset(
@@ -48,14 +176,13 @@ class OneHistory:
         save: cst.Call,
         ask: cst.Call,
         function: Scope,
-        outer: Scope | None = None,
-        whole: cst.Name | None = None,
+        where: Scope,
+        whole: cst.Name | None,
     ) -> bool:
-        """Whether a call in `function` stores messages where another one, maybe of an `outer` function, loaded them.
+        """Whether a call in `function` stores messages where another one loaded them, in the function `where`.
 
         `whole` is what it stores, if that is all that was loaded.
         """
-        where = outer or function
         one, other = self._resources.of(load), self._resources.of(save)
         loads, saves = self._resources.runs(load), self._resources.runs(save)
         known = loads is not None and saves is not None
@@ -112,21 +239,13 @@ class OneHistory:
         As it writes them: `dao.talks`.
         """
         callee, given = self._facts.slots.callee(call), parameter_names(function)
-        inner = callee.nodes_of(cst.Call) if callee is not None else [call]
-        bound = (
-            {}
-            if callee is None
-            else {
-                slot[2]: ex.dotted(value)
-                for slot, value in self._facts.slots.bindings(call, callee)
-                if slot[0] == "var"
-            }
-        )
+        bound = self._facts.slots.bindings(call, callee) if callee is not None else ()
+        named = {slot[2]: ex.dotted(value) for slot, value in bound if slot[0] == "var"}
         found = set()
-        for each in inner:
+        for each in callee.nodes_of(cst.Call) if callee is not None else [call]:
             base = ex.receiver(each)
             root, dot, rest = ((ex.dotted(base) or "") if base is not None else "").partition(".")
-            name = bound.get(root) if callee is not None else root
+            name = named.get(root) if callee is not None else root
             if each.args and name is not None and name.partition(".")[0] in given:
                 found.add(f"{name}{dot}{rest}")
         return found
@@ -248,22 +367,9 @@ def _gives_one(module: SourceModule, call: cst.CSTNode) -> bool:
 
 def _is_listed(value: cst.BaseExpression, load: cst.Call, names: set[str]) -> bool:
     """Whether a value is what a call gave, a part of it, or a list with its elements."""
-    queue: list[cst.BaseExpression] = [value]
+    queue = [ex.inner(value)]
     for here in queue:
         if here is load or (isinstance(here, cst.Name) and here.value in names):
             return True
-        if isinstance(here, cst.Await):
-            queue.append(here.expression)
-        elif isinstance(here, cst.Attribute | cst.Subscript):
-            queue.append(here.value)
-        elif isinstance(here, cst.BinaryOperation | cst.BooleanOperation):
-            queue += [here.left, here.right]
-        elif isinstance(here, cst.IfExp):
-            queue += [here.body, here.orelse]
-        elif isinstance(here, cst.ListComp | cst.GeneratorExp):
-            queue.append(here.for_in.iter)
-        elif isinstance(here, cst.List):
-            queue += [part.value for part in here.elements if isinstance(part, cst.StarredElement)]
-        elif isinstance(here, cst.Call):
-            queue += ex.handed(here)
+        queue += map(ex.inner, parts_of(here))
     return False

@@ -19,10 +19,9 @@ from lint_rules.anatomy.program.joins import Joins
 from lint_rules.anatomy.program.locks import Locks
 from lint_rules.anatomy.program.serving import in_background
 from lint_rules.anatomy.turns.callers import called_beside
-from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth, foreign_growths
 from lint_rules.anatomy.turns.handed_starts import handed_starts
 from lint_rules.anatomy.turns.hooks import begun_through_bases
-from lint_rules.anatomy.turns.keepers import Keepers
+from lint_rules.anatomy.turns.keepers import ForeignGrowth, foreign_growths
 from lint_rules.anatomy.turns.ownership import Ownership
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
@@ -68,7 +67,6 @@ class Races:
         self.starts = here if len(here) > len(self.serial) else []
         self.apart = {function for function, _ in in_background(anatomy.calls)}
         self.ownership = Ownership(anatomy, self.starts)
-        self.keepers = Keepers(anatomy)
 
     def alone(self, start: Start) -> Start:
         """A start that is waited for, or waits for its last, or takes a busy flag, overlaps no other run of itself."""

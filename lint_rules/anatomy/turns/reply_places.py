@@ -18,7 +18,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.program.told import Told, closed_side
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting import is_new
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import REASONS
@@ -287,7 +287,7 @@ class ReplyPlaces:
         """Whether a property or a function of the project gives a list of its own, and nobody else has that."""
         callee = body(self.anatomy, base)
         given = isinstance(base, cst.Attribute) or (callee is not None and callee[1].name != "__init__")
-        return given and base is not None and Lasting(self.anatomy).is_new(base)
+        return given and base is not None and is_new(self.anatomy, base)
 
     def gets_calls_only(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
         """`run_tool(tool_call, history)`: what is stored there answers a call, and is not the reply."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, classes_of, run_elsewhere
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.turns.statements import Statement, is_begun
 from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TABLES
@@ -23,19 +25,10 @@ from lint_rules.syntax.module import Scope, SourceModule, parameter_names, says_
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
-_STATEMENT = re.compile(r"\s*(?:select|insert|update|replace|delete|with)\b", re.I)
-_SELECTED = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.I)
-_UPDATED = re.compile(r"\bupdate\s+[\"`\[]?(\w+)[\"`\]]?\s+set\b", re.I)
-_INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
-_DELETED = re.compile(r"\s*delete\s+from\s+[\"`\[]?(\w+)", re.I)
-_WHERE = re.compile(r"\bwhere\b", re.I)
-_COLUMN = re.compile(r"(\w+)[\"`\]]?\s*=(?!=)")
-_NOT_ALL = re.compile(r"[<>]|\b(?:in|like|not|or|select|limit|between)\b", re.I)
-"""Picks some of the rows of a key."""
 _NARROWS = frozenset(
     {"exclude", "in_", "notin_", "not_in", "limit", "between", "like", "neq", "gt", "gte", "lt", "lte"}
 )
-"""The same in a query. Source: SQLAlchemy, Django, Supabase."""
+"""Pick some of the rows of a key, in a query. Source: SQLAlchemy, Django, Supabase."""
 _OF_FORM = frozenset({"encoding", "errors", "newline", "mode"})
 """Keywords of `open` that tell of no place."""
 _OPENS = frozenset({"open", "read_text", "write_text", "read_bytes", "write_bytes"})
@@ -119,7 +112,6 @@ class Resources:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
-        self._known: dict[Scope, Touched] = {}
 
     @kept
     def of(self, call: cst.Call) -> Touched:
@@ -127,10 +119,8 @@ class Resources:
         found = body(self._anatomy, call) or (self._anatomy.storage.callee(along[0]) if along is not None else None)
         if found is None or says_only(found[1]):  # what takes its place tells, and nobody knows it here
             return _handed(self._anatomy, call)
-        if found[1] not in self._known:
-            self._known[found[1]] = joined(_within(*found, _HOPS))
         rows = _filled_in(self._anatomy, call, *found)
-        return joined([self._known[found[1]], rows]) if rows is not None else self._known[found[1]]
+        return joined([_within(*found), rows]) if rows is not None else _within(*found)
 
     def handed(self, call: cst.Call) -> Touched:
         """What stands in the call itself."""
@@ -203,23 +193,13 @@ def _types_of(home: Anatomy, cls: Scope) -> Iterator[str]:
 def joined(touched: Iterable[Touched]) -> Touched:
     """All that several touch."""
     parts = [*touched]
-    return Touched(
-        frozenset().union(*(part.outside for part in parts)),
-        frozenset().union(*(part.read for part in parts)),
-        frozenset().union(*(part.made for part in parts)),
-        frozenset().union(*(part.inside for part in parts)),
-        frozenset().union(*(part.over for part in parts)),
-        frozenset().union(*(part.put for part in parts)),
-        frozenset().union(*(part.got for part in parts)),
-        frozenset().union(*(part.by for part in parts)),
-        frozenset().union(*(part.gone for part in parts)),
-    )
+    return Touched(*(frozenset().union(*(getattr(part, field.name) for part in parts)) for field in fields(Touched)))
 
 
-def _within(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[Touched]:
+@kept
+def _within(anatomy: Anatomy, function: Scope) -> Touched:
     """What a function touches, itself, in what it calls in its file, and from there in others."""
-    for there, here in _run_by(anatomy, function, hops):
-        yield from _touched(there, here)
+    return joined(part for run in _run_by(anatomy, function, _HOPS) for part in _touched(*run))
 
 
 def _run_by(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[tuple[Anatomy, Scope]]:
@@ -341,63 +321,62 @@ def _takes_row(anatomy: Anatomy, call: cst.Call) -> bool:
 @kept
 def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     """What stands in a call itself: statements of SQL, keys, classes of rows."""
-    outside: set[str] = set()
-    read: set[str] = set()
-    made: set[str] = set()
-    over: set[str] = set()
-    by: set[_Picked] = set()
-    gone: set[_Picked] = set()
     inner = [one for one in walk(call) if isinstance(one, cst.Call)]
     deletes = any(ex.called_name(one) == "delete" for one in inner)
-    names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
+    members = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
+    told = joined(
+        part
+        for node in _telling(anatomy, call, inner)
+        for part in (*_by_texts(anatomy, node, is_member=node in members), *_by_class(anatomy, node, deletes=deletes))
+    )
+    made, named = frozenset(filter(None, [_row(anatomy, call.func)])), _named_first(call)
+    outside = told.outside | {*lasting_places(anatomy, _opened(call))}
+    by, gone = told.by, told.gone
+    if (columns := _picked_by(inner, whole=deletes)) is not None and not (deletes and _goes_on(anatomy, call)):
+        picked = {(row, columns) for row in (*named, *(row for row in told.read if row[:1].isupper()))}
+        by, gone = (by, gone | picked) if deletes else (by | picked, gone)
+    base, objects = ex.receiver(call), frozenset[str]()
+    if base is not None and not outside | told.read | told.made | made | told.over and _may_be_keyed(anatomy, call):
+        objects = frozenset(lasting_places(anatomy, [base], _is_of_library))
+    put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
+    put |= named if _takes_row(anatomy, call) else frozenset()
+    got = (objects | named) - put
+    return replace(told, outside=outside, made=told.made | made, put=put, got=got, by=by, gone=gone)
+
+
+def _telling(anatomy: Anatomy, call: cst.Call, inner: list[cst.Call]) -> Iterator[cst.CSTNode]:
+    """What stands in a call, but for how something is written, and what a part of it is called."""
     forms: set[cst.CSTNode] = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
     asking = (one for one in inner if _asks_environment(anatomy, one) or ex.called_name(one) in _LOOKS_AT)
     forms |= {node for one in asking for arg in one.args for node in walk(arg.value)}
-    for value in ex.handed(call):
-        for node in _beside_messages(value):
-            outer = anatomy.module.parent.get(node)
-            if node in forms or type(outer) in _TESTS or (type(outer) is cst.DictElement and outer.key is node):
-                continue  # how something is written, what a part of it is called: not where it lies
-            texts = [
-                text
-                for made in (node, *_put_together(anatomy, node))
-                if isinstance(made, _TEXTS)
-                for text in _texts(made)
-            ]
-            for text in (*texts, *_statements(anatomy, node)):
-                read.update(name.lower() for name in _SELECTED.findall(text))
-                made.update(name.lower() for name in _INSERTED.findall(text))
-                over.update(name.lower() for name in _UPDATED.findall(text))
-                by.update(_picked_in(text, _SELECTED.findall(text)))
-                gone.update(_picked_in(text, _DELETED.findall(text), whole=True))
-            outside.update(text for text in texts if _is_key(text) and not (node in names and text.isidentifier()))
-            if isinstance(node, (cst.Name, cst.Attribute)) and (row := _row(anatomy, node)) is not None:
-                is_made = isinstance(outer, cst.Call) and outer.func is node
-                (made if is_made else read).add(row)
-                if isinstance(outer, cst.Attribute) and not deletes and _may_make(anatomy, node):
-                    made.add(row)
-    if (row := _row(anatomy, call.func)) is not None:
-        made.add(row)
-    named = _named_first(call)
-    if (columns := _picked_by(inner, whole=deletes)) is not None:
-        rows = [*named, *(row for row in read if row[:1].isupper())]
-        (gone if deletes else by).update((row, columns) for row in rows if not (deletes and _goes_on(anatomy, call)))
-    outside.update(lasting_places(anatomy, _opened(call)))
-    base = ex.receiver(call)
-    keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
-    objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
-    put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
-    objects, put = objects | named, put | named if _takes_row(anatomy, call) else put
-    return Touched(
-        frozenset(outside),
-        frozenset(read),
-        frozenset(made),
-        over=frozenset(over),
-        put=put,
-        got=objects - put,
-        by=frozenset(by),
-        gone=frozenset(gone),
-    )
+    for node in (node for value in ex.handed(call) for node in _beside_messages(value)):
+        outer = anatomy.module.parent.get(node)
+        is_key = isinstance(outer, cst.DictElement) and outer.key is node
+        if node not in forms and type(outer) not in _TESTS and not is_key:
+            yield node
+
+
+def _by_texts(anatomy: Anatomy, node: cst.CSTNode, *, is_member: bool) -> Iterator[Touched]:
+    """What the keys and statements say that an expression is, or that are made for it."""
+    made = (each for each in (node, *_put_together(anatomy, node)) if isinstance(each, _TEXTS))
+    texts = [text for each in made for text in _texts(each)]
+    yield Touched(frozenset(text for text in texts if _is_key(text) and not (is_member and text.isidentifier())))
+    for text in (*texts, *_statements(anatomy, node)):
+        said = Statement(text)
+        by = frozenset((table, said.picked_by) for table in said.read)
+        gone = by if said.verb == "delete" and said.takes_all else frozenset()
+        yield Touched(read=said.read, made=said.made, over=said.over, by=by, gone=gone)
+
+
+def _by_class(anatomy: Anatomy, node: cst.CSTNode, *, deletes: bool) -> Iterator[Touched]:
+    """What is done to the rows of a class that an expression names."""
+    row = _row(anatomy, node) if isinstance(node, (cst.Name, cst.Attribute)) else None
+    if row is not None:
+        outer, rows = anatomy.module.parent.get(node), frozenset({row})
+        is_made = isinstance(outer, cst.Call) and outer.func is node
+        yield Touched(made=rows) if is_made else Touched(read=rows)
+        if isinstance(outer, cst.Attribute) and not deletes and _may_make(anatomy, node):
+            yield Touched(made=rows)
 
 
 @once(circular=False)
@@ -425,16 +404,11 @@ def _may_make(anatomy: Anatomy, row: cst.CSTNode) -> bool:
     return isinstance(outer, cst.Arg) and steps > 1  # `in_thread(Message.objects.create)`
 
 
-def _picked_in(text: str, tables: Iterable[str], *, whole: bool = False) -> Iterator[_Picked]:
-    """By which columns a statement picks the rows of some tables; with `whole`, if all that have them are meant."""
-    _, *conditions = _WHERE.split(text)
-    columns = frozenset(name.lower() for condition in conditions for name in _COLUMN.findall(condition))
-    if not whole or (bool(columns) == bool(conditions) and not any(map(_NOT_ALL.search, conditions))):
-        yield from ((table.lower(), columns) for table in tables)
-
-
 def _picked_by(calls: Iterable[cst.Call], *, whole: bool) -> frozenset[str] | None:
-    """The same of a query in calls: `filter(Line.talk == key)`, `filter(talk=key)`, `eq("talk", key)`."""
+    """The columns by which a query picks rows: `filter(Line.talk == key)`, `filter(talk=key)`, `eq("talk", key)`.
+
+    With `whole`, None if it does not mean all that have them.
+    """
     columns: set[str] = set()
     for call in calls:
         if whole and ex.called_name(call) in _NARROWS:
@@ -536,7 +510,7 @@ def _statements(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
 @kept
 def _statements_in(anatomy: Anatomy, slot: Slot) -> list[str]:
     parts = (part for value in anatomy.facts.assigned(slot) for part in walk(value) if isinstance(part, _TEXTS))
-    return [text for part in parts for text in _texts(part) if _STATEMENT.match(text)]
+    return [text for part in parts for text in _texts(part) if is_begun(text)]
 
 
 def _is_key(text: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import libcst as cst
@@ -16,12 +17,13 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.turns.locations import Form, Place
+from lint_rules.anatomy.turns.statements import Statement
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import kept
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
@@ -33,28 +35,14 @@ _MOST = 60
 _LOADS = re.compile(r"^_?(load|get|hget|read|fetch|find_one|restore|aget|retrieve)(_|$|[A-Z])")
 _SAVES = re.compile(r"^_?(save|set|setex|psetex|hset|put|store|write|persist|replace|upsert|update|aset)(_|$|[A-Z])")
 _NO_REWRITE = re.compile(r"append|add_|push|insert|extend")
-_DELETE = re.compile(r"\s*delete\s+from\s+[\"`]?(\w+)", re.I)
-_INSERT = re.compile(r"\s*insert\s+into\s+[\"`]?(\w+)", re.I)
-_SELECT = re.compile(r"\s*select\b.*?\bfrom\s+[\"`]?(\w+)", re.I | re.S)
-_UPDATE = re.compile(
-    r"\s*(?:update\s+[\"`]?(\w+)|(?:replace\s+into|insert\s+or\s+replace\s+into)\s+[\"`]?(\w+)"
-    r"|insert\s+into\s+[\"`]?(\w+).*\b(?:on\s+conflict\b.*\bdo\s+update|on\s+duplicate\s+key\s+update))",
-    re.I | re.S,
-)
-_STATEMENTS = (_SELECT, _UPDATE, _DELETE, _INSERT)
-_WHERE = re.compile(r"\bwhere\b(?!.*\bwhere\b)(.*)", re.I | re.S)
-_HOLE = re.compile(r"\?|%s|%\(\w+\)s|\$\d+|(?<!:):[a-z_]\w*", re.I)
-_FETCHES = frozenset({"fetchone", "fetchall", "first", "one", "one_or_none", "scalar", "scalar_one", "mappings"})
+_FETCHES = ("fetchone", "fetchall", "first", "one", "scalar", "mappings")
+_READS = frozenset({"load", "safe_load", "read", "readlines"})
 _DUMPS = frozenset({"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"})
 _PATHS = frozenset({"Path", "PurePath", "str", "fspath"})
 _UNNAMED = frozenset({"mkstemp", "NamedTemporaryFile"})
 _OPENS = frozenset({"open", "fdopen", "NamedTemporaryFile"})
 _RENAMES = frozenset({"replace", "rename", "renames", "move"})
 _FINDS = frozenset({"find_one", "lrange"})
-"""Give what lies under a key, and never what is at hand. Source: PyMongo, redis-py."""
-_CLEARS = frozenset({"delete", "delete_many", "delete_one"})
-_EMPTIES = frozenset({"clear", "aclear"})
-_ADDS = re.compile(r"a?(add|append|extend|put|insert)(_|$)")
 _MAKES = frozenset({"create", "acreate", "bulk_create", "abulk_create", "get_or_create", "update_or_create"})
 """Make rows of the class that they are called on. Source: Django, QuerySet."""
 _COMMITS = frozenset({"commit", "flush", "save", "asave"})
@@ -104,6 +92,11 @@ _SETTING = frozenset({"$set", "$setOnInsert", "$replaceWith"})
 """Put a value in the place of another. Source: MongoDB manual, update operators."""
 
 
+_NO_SAVES: Sequence[Save] = ()
+_NOTHING_SAVED: Sequence[_SavedBy] = ()
+_NO_ORIGINS: Sequence[Origin] = ()
+
+
 class Storage:
     """The loads and saves of one file, and of the files that it imports."""
 
@@ -111,10 +104,7 @@ class Storage:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
-        self._returned: dict[tuple[Scope, int, int | None], list[Origin]] = {}
-        self._saved: dict[tuple[Scope, int], list[_SavedBy]] = {}
-        self._saves: dict[tuple[Scope, int], list[Save]] = {}
-        self._statements: dict[Slot, str | None] = {}
+        self._statements: dict[Slot, Statement | None] = {}
         self._holders = {
             slot[1]
             for slot, kinds in anatomy.facts.all_known().items()
@@ -123,75 +113,36 @@ class Storage:
 
     # -- what is saved ----------------------------------------------------------------------------------------
 
-    def saves(self, function: Scope, depth: int = 0) -> Sequence[Save]:
+    @once(circular=_NO_SAVES)
+    def saves(self, function: Scope) -> Sequence[Save]:
         """What a function writes over, itself or in what it calls."""
-        found = self._saves.get((function, depth))
-        if found is None:
-            found = self._saves[function, depth] = [*self._find_saves(function, depth)]
-        return found
+        return [*self._find_saves(function)]
 
-    def _find_saves(self, function: Scope, depth: int) -> Iterator[Save]:
+    def _find_saves(self, function: Scope) -> Iterator[Save]:
         for node in function.nodes:
             if type(node) is cst.Call:
                 run = self.run(node) if self._takes_history(node) else None
                 if run is None:
                     yield from self._written(node, function)
-                elif depth < _DEEPEST and run[1] is not function:
+                elif run[1] is not function:
                     other, callee, given = run
-                    for place, origin, outside, there in other.saved_by(callee, depth + 1):
+                    for place, origin, outside, there in other.saved_by(callee):
                         if origin.name in given:
                             here = self._placed(place, given, function)
                             yield Save(node, here, given[origin.name], outside, there)
             elif type(node) is cst.Assign:
                 yield from self._assigned(node, function)
-        yield from (save for _, save in self.renewals(function))
+        yield from self._renewals(function)
 
-    @kept
-    def renewals(self, function: Scope) -> list[tuple[cst.Call, Save]]:
-        """What takes away all that lies in a place, with what is put there behind it: the whole is written over."""
-        cleared = ((call, self._cleared(call, function)) for call in function.nodes_of(cst.Call))
-        found = ((call, place) for call, place in cleared if place is not None)
-        return [(call, save) for call, place in found for save in self._renewed(call, place, function)]
-
-    def _cleared(self, call: cst.Call, function: Scope) -> Place | None:
-        """The place of which a call takes away all that lies there: rows, entries of a list."""
-        statement, base = self._statement(call), ex.receiver(call)
-        deleted = _DELETE.match(statement) if statement is not None else None
-        if statement is not None and deleted is not None:
-            key = tuple(self.form(value, function) for value in _bound(call))
-            return Place(("table", deleted.group(1).lower()), key, _conditions(statement))
-        if base is not None and ex.called_name(call) in _EMPTIES and self._is_awaited(call):
-            return Place(("whole", self.form(base, function)), ()) if not call.args else None
-        if base is None or ex.called_name(call) not in _CLEARS:
-            return None
-        if call.args:
-            return Place(("keyed", self.form(base, function)), (self.form(call.args[0].value, function),))
-        return self._rows(call, function)
-
-    def _renewed(self, clear: cst.Call, place: Place, function: Scope) -> Iterator[Save]:
-        """What is put, part by part, where all was taken away before."""
-        for call in function.nodes_of(cst.Call):
-            if self.module.before(clear, call) and self._adds(call, place, function):
-                yield from (Save(call, place, value, True) for value in self._taken_apart(call, function))
-
-    def _is_awaited(self, call: cst.Call) -> bool:
-        """Whether an object that is no list does something that takes time, and nobody of the project says how."""
-        return isinstance(self.module.parent[call], cst.Await) and self.callee(call.func) is None
-
-    def _adds(self, call: cst.Call, place: Place, function: Scope) -> bool:
-        """Whether a call puts something in a place, beside what is there."""
-        base, named = ex.receiver(call), place.resource[1:]
-        if place.resource[0] == "table":
-            inserted = _INSERT.match(self._statement(call) or "")
-            return inserted is not None and (inserted.group(1).lower(),) == named
-        if place.resource[0] == "rows":
-            return base is not None and named[0] in self.anatomy.resources.handed(call).made
-        if base is None or (self.form(base, function),) != named or ex.called_name(call) in _CLEARS:
-            return False
-        if place.resource[0] == "whole":
-            return bool(call.args) and self._is_awaited(call) and _ADDS.match(ex.called_name(call)) is not None
-        given = ex.positional(call)  # a key and a part, or parts that hold their key
-        return len(given) == 1 or (bool(given) and self.form(given[0], function) == place.key[0])
+    def _renewals(self, function: Scope) -> Iterator[Save]:
+        """What is put, part by part, where all rows of a key were deleted before: the whole is written over."""
+        touched = {call: self.anatomy.resources.handed(call) for call in function.nodes_of(cst.Call)}
+        for clear, emptied in touched.items():
+            tables = {table for table, _ in emptied.gone}
+            place = self._picked(clear, function) if tables else None
+            for call, filled in touched.items() if place is not None else ():
+                if place is not None and self.module.before(clear, call) and not tables.isdisjoint(filled.made):
+                    yield from (Save(call, place, value, True) for value in self._taken_apart(call, function))
 
     def _taken_apart(self, call: cst.Call, function: Scope) -> Iterator[cst.BaseExpression]:
         """The values of which a call gets the parts: in a loop, in a comprehension, or as rows made before."""
@@ -214,32 +165,26 @@ class Storage:
     def _is_handed(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, (cst.Name, cst.Attribute)) and self.facts.slots.function(node) is not None
 
-    def saved_by(self, function: Scope, depth: int) -> list[_SavedBy]:
+    @once(circular=_NOTHING_SAVED)
+    def saved_by(self, function: Scope) -> Sequence[_SavedBy]:
         """The places that a function writes to, each with the parameter that goes there."""
-        if (function, depth) not in self._saved:
-            self._saved[function, depth] = []
-            self._saved[function, depth] = [
-                (save.place, origin, save.outside or origin.encoded, save.there or (self.module, save.node))
-                for save in self.saves(function, depth)
-                for origin in self.origins(save.value, function, depth)
-                if origin.load is None
-            ]
-        return self._saved[function, depth]
+        return [
+            (save.place, origin, save.outside or origin.encoded, save.there or (self.module, save.node))
+            for save in self.saves(function)
+            for origin in self.origins(save.value, function)
+            if origin.load is None
+        ]
 
     def _written(self, call: cst.Call, function: Scope) -> Iterator[Save]:
         name, base = ex.called_name(call), ex.receiver(call)
         full = self.module.imports.resolve(ex.dotted(call.func) or name)
         values = ex.positional(call)
-        if full in _DUMPS and len(values) > 1:
-            path = self._opened(values[1], function, "w+")
-            if path is not None:
-                yield Save(call, self._file(path, function), values[0], True)
-        elif name in {"write_text", "write_bytes"} and base is not None and values:
-            yield Save(call, self._file(base, function), values[0], True)
-        elif name == "write" and base is not None and values:
-            path = self._opened(base, function, "w+")
-            if path is not None:
-                yield Save(call, self._file(path, function), values[0], True)
+        dumps = full in _DUMPS and len(values) > 1
+        handle = values[1] if dumps else base if name == "write" and values else None
+        path = self._opened(handle, function, "w+") if handle is not None else None
+        path = base if name in {"write_text", "write_bytes"} and values else path
+        if path is not None:
+            yield Save(call, self._file(path, function), values[0], True)
         elif (statement := self._statement(call)) is not None:
             yield from self._updated(call, statement, function)
         elif base is not None and name == "put_item":
@@ -260,16 +205,12 @@ class Storage:
             key = tuple(self.form(other, function) for beside, other in item.items() if beside != name)
             yield Save(call, Place(("keyed", self.form(base, function)), key), value, True)
 
-    def _updated(self, call: cst.Call, statement: str, function: Scope) -> Iterator[Save]:
+    def _updated(self, call: cst.Call, statement: Statement, function: Scope) -> Iterator[Save]:
         """`UPDATE t SET messages = ? WHERE id = ?`: any of the arguments may be what is saved."""
-        found = _UPDATE.match(statement)
-        if found is None:
-            return
-        table = next(name for name in found.groups() if name).lower()
-        arguments, conditions = _bound(call), _conditions(statement)
-        for value in arguments:
-            key = tuple(self.form(other, function) for other in arguments if other is not value)
-            yield Save(call, Place(("table", table), key, conditions), value, True)
+        for value in _bound(call) if statement.verb == "update" else ():
+            place = self._picked(call, function, but=value)
+            if place is not None:
+                yield Save(call, place, value, True)
 
     def _assigned(self, node: cst.Assign, function: Scope) -> Iterator[Save]:
         """`db[key] = history` of a shelf; `row.messages = json.dumps(history)` of a row that is written afterwards."""
@@ -355,47 +296,49 @@ class Storage:
 
     def _loaded(self, node: cst.BaseExpression, function: Scope) -> Load | None:
         """The primitive load that an expression is."""
-        if type(node) is cst.Subscript:
+        if type(node) is cst.Call:
+            place = self._read_by(node, function)
+        elif type(node) is cst.Subscript:
             place = self._on_shelf(node, function)
-            return Load(node, place, True) if place is not None else None
-        if type(node) is cst.Attribute:
-            place = self._of_row(node, function)
-            return Load(node, place, True) if place is not None else None
-        if type(node) is not cst.Call:
+        else:
+            place = self._of_row(node, function) if type(node) is cst.Attribute else None
+        if place is None:
             return None
-        name, base = ex.called_name(node), ex.receiver(node)
-        if name in {"read_text", "read_bytes"} and base is not None:
-            return Load(node, _named(self.form(base, function)), True)
-        if name in {"load", "safe_load", "read", "readlines"}:
-            handle = node.args[0].value if node.args and name.endswith("load") else base
-            path = self._opened(handle, function, "r") if handle is not None else None
-            if path is not None:
-                return Load(node, _named(self.form(path, function)), True)
-        if base is not None and name == "get" and (place := self._on_shelf(node, function)) is not None:
-            return Load(node, place, True)
-        statement = self._statement(node)
-        if statement is None and name.startswith(tuple(_FETCHES)) and base is not None:
-            ran = self._ran_before(node, base, function)
-            if ran is not None:
-                return self._selected(node, ran, function)
-        if statement is not None:
-            return self._selected(node, node, function)
-        if base is not None and name == "get_item" and "Key" in (given := ex.keywords(node)):
-            forms = tuple(self.form(value, function) for value in ex.dict_items(given["Key"]).values())
-            return Load(node, Place(("keyed", self.form(base, function)), forms), True)
-        finds = name in _FINDS or (name == "find" and bool(node.args) and isinstance(node.args[0].value, cst.Dict))
-        if base is not None and node.args and (finds or _LOADS.search(name)):
-            values = [value for value in ex.positional(node) if ex.text(value) is None or value is node.args[0].value]
-            forms = tuple(self.form(value, function) for value in (values[:1] if finds else values))
-            outside = finds or isinstance(self.module.parent[node], cst.Await)
-            return Load(node, Place(("keyed", self.form(base, function)), forms), outside)
-        if base is not None and not node.args and _LOADS.search(name) and self._is_awaited(node):
-            whole = Place(("whole", self.form(base, function)), ())
-            emptied = (self._cleared(call, function) for call in function.nodes_of(cst.Call) if not call.args)
-            known = any(place is not None and whole.is_rewritten_at(place) for place in emptied)
-            return Load(node, whole, True) if known else None
-        rows = self._rows(node, function) if base is not None else None
-        return Load(node, rows, True) if rows is not None else None
+        outside = place.resource[0] != "keyed" or isinstance(self.module.parent[node], cst.Await) or _finds(node)
+        return Load(node, place, outside)
+
+    def _read_by(self, call: cst.Call, function: Scope) -> Place | None:
+        """The place of which a call gives what lies there."""
+        name, base = ex.called_name(call), ex.receiver(call)
+        handle = call.args[0].value if call.args and name.endswith("load") else base
+        path = self._opened(handle, function, "r") if handle is not None and name in _READS else None
+        path = base if name in {"read_text", "read_bytes"} else path
+        if path is not None:
+            return _named(self.form(path, function))
+        if base is None:
+            return None
+        if name == "get" and (shelf := self._on_shelf(call, function)) is not None:
+            return shelf
+        fetched = self._ran_before(call, base, function) if name.startswith(_FETCHES) else None
+        ran = call if self._statement(call) is not None else fetched
+        if ran is not None:
+            return self._selected(ran, function)
+        keyed = ("keyed", self.form(base, function))
+        if name == "get_item" and "Key" in (given := ex.keywords(call)):
+            return Place(keyed, tuple(self.form(value, function) for value in ex.dict_items(given["Key"]).values()))
+        finds = _finds(call)
+        if call.args and (finds or _LOADS.search(name)):
+            values = [value for value in ex.positional(call) if ex.text(value) is None or value is call.args[0].value]
+            return Place(keyed, tuple(self.form(value, function) for value in (values[:1] if finds else values)))
+        return self._rows(call, function)
+
+    def _picked(self, call: cst.Call, function: Scope, but: cst.BaseExpression | None = None) -> Place | None:
+        """The rows that a statement picks by its arguments, all `but` one, or that a query names."""
+        statement = self._statement(call)
+        if statement is None:
+            return self._rows(call, function)
+        key = tuple(self.form(value, function) for value in _bound(call) if value is not but)
+        return Place(("table", statement.table), key, statement.conditions)
 
     def _rows(self, call: cst.Call, function: Scope) -> Place | None:
         """The rows that a query names: `db.query(Line).filter(Line.talk == key)`, `Line.objects.filter(talk=key)`.
@@ -406,22 +349,19 @@ class Storage:
         classes = [name for name in touched.read if name[:1].isupper()]
         if len(classes) != 1 or touched.made - {*classes} or ex.called_name(call) in _MAKES:
             return None
-        asked = [part for part in walk(call) if isinstance(part, (cst.Comparison, cst.Arg))]
         keys: list[cst.BaseExpression] = []
-        for part in asked:
+        for part in walk(call):
             if isinstance(part, cst.Comparison) and isinstance(part.comparisons[0].operator, cst.Equal):
                 keys.append(part.comparisons[0].comparator)
             elif isinstance(part, cst.Arg) and part.keyword is not None:
                 keys.append(part.value)
         return Place(("rows", classes[0]), tuple(self.form(key, function) for key in keys))
 
-    def _selected(self, node: cst.Call, ran: cst.Call, function: Scope) -> Load | None:
-        statement = self._statement(ran) or ""
-        found = _SELECT.match(statement)
-        if found is None or re.search(r"\bfor\s+update\b", statement, re.I):
-            return None
-        key = tuple(self.form(value, function) for value in _bound(ran))
-        return Load(node, Place(("table", found.group(1).lower()), key), True)
+    def _selected(self, ran: cst.Call, function: Scope) -> Place | None:
+        """The rows that a statement gives, and does not lock."""
+        statement, place = self._statement(ran), self._picked(ran, function)
+        is_read = statement is not None and statement.verb == "select" and not statement.locks
+        return replace(place, conditions=0) if place is not None and is_read else None
 
     def _ran_before(self, node: cst.Call, cursor: cst.BaseExpression, function: Scope) -> cst.Call | None:
         """The last statement that a cursor has run before something is fetched from it."""
@@ -439,7 +379,7 @@ class Storage:
         ]
         return before[-1] if before else None
 
-    def _statement(self, call: cst.Call) -> str | None:
+    def _statement(self, call: cst.Call) -> Statement | None:
         """The SQL that a call runs: `execute("SELECT ...")`, also `text("...")` and a constant."""
         if not call.args or ex.receiver(call) is None:
             return None
@@ -557,9 +497,7 @@ class Storage:
 
     # -- what a value was made of -----------------------------------------------------------------------------
 
-    def origins(
-        self, value: cst.BaseExpression, function: Scope, depth: int = 0, at: int | None = None
-    ) -> Iterator[Origin]:
+    def origins(self, value: cst.BaseExpression, function: Scope, at: int | None = None) -> Iterator[Origin]:
         """The loads and parameters that a value holds, through names, lists, copies, and functions of the project.
 
         With `at` those of one part of it, if it is a tuple.
@@ -592,7 +530,7 @@ class Storage:
                 queue += [(part, history, encoded, whole and part in bound, place) for part, place in named]
             elif run is not None:
                 other, callee, given = run
-                for origin in other.returned_by(callee, depth + 1, at) if depth < _DEEPEST else ():
+                for origin in other.returned_by((callee, at)):
                     known, coded = history or origin.history, encoded or origin.encoded
                     if origin.load is not None:
                         there = Load(
@@ -608,16 +546,13 @@ class Storage:
                 kept = whole and self._keeps_whole(here)
                 queue += [(part, history, coded, kept, None) for part in self._parts(here)]
 
-    def returned_by(self, function: Scope, depth: int, at: int | None) -> list[Origin]:
+    @once(circular=_NO_ORIGINS)
+    def returned_by(self, asked: tuple[Scope, int | None]) -> Sequence[Origin]:
         """What a function gives back, or gives at one place of a tuple, in terms of its parameters."""
-        if (function, depth, at) not in self._returned:
-            self._returned[function, depth, at] = []
-            given = (node.value for node in function.nodes if isinstance(node, cst.Return) and node.value is not None)
-            values = [function.node.body] if isinstance(function.node, cst.Lambda) else given
-            self._returned[function, depth, at] = [
-                origin for value in values for origin in self.origins(value, function, depth, at)
-            ]
-        return self._returned[function, depth, at]
+        function, at = asked
+        given = (node.value for node in function.nodes if isinstance(node, cst.Return) and node.value is not None)
+        values = [function.node.body] if isinstance(function.node, cst.Lambda) else given
+        return [origin for value in values for origin in self.origins(value, function, at)]
 
     def is_history(self, node: cst.BaseExpression) -> bool:
         slot = self.facts.slots.of(node)
@@ -674,24 +609,10 @@ class Storage:
 
     def _parts(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """What a value takes over: of a request to a model nothing."""
-        if isinstance(node, (cst.Subscript, cst.Attribute)):
-            return [node.value]
-        if isinstance(node, (cst.ListComp, cst.GeneratorExp)):  # of what it only counts or asks, it has nothing
-            loops = [part for part in walk(node.for_in) if type(part) is cst.CompFor]
-            named = {name for loop in loops for name in ex.target_names(loop.target)}
-            return [node.elt] if named.isdisjoint(names_in(node.elt)) else [node.for_in.iter]
-        if isinstance(node, cst.List):
-            return [each.value for each in node.elements if isinstance(each, cst.StarredElement)]
         if isinstance(node, cst.Dict):
             return [each.value for each in node.elements]
-        if isinstance(node, cst.IfExp):
-            return [node.body, node.orelse]
-        if isinstance(node, (cst.BinaryOperation, cst.BooleanOperation)):
-            return [node.left, node.right]
-        if isinstance(node, cst.Call) and not self.anatomy.calls.asks(node):
-            base = ex.receiver(node)
-            return [*([base] if base is not None else []), *(arg.value for arg in node.args)]
-        return []
+        asks = isinstance(node, cst.Call) and self.anatomy.calls.asks(node)
+        return parts_of(node) if not asks else []
 
     # -- what a call runs -------------------------------------------------------------------------------------
 
@@ -784,6 +705,32 @@ class Storage:
         )
 
 
+def parts_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a value takes over of others: of a list what it has of other lists, and not its elements."""
+    if isinstance(node, (cst.Subscript, cst.Attribute)):
+        return [node.value]
+    if isinstance(node, (cst.ListComp, cst.GeneratorExp)):  # of what it only counts or asks, it has nothing
+        loops = [part for part in walk(node.for_in) if type(part) is cst.CompFor]
+        named = {name for loop in loops for name in ex.target_names(loop.target)}
+        return [node.elt] if named.isdisjoint(names_in(node.elt)) else [node.for_in.iter]
+    if isinstance(node, cst.List):
+        return [each.value for each in node.elements if isinstance(each, cst.StarredElement)]
+    if isinstance(node, cst.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, (cst.BinaryOperation, cst.BooleanOperation)):
+        return [node.left, node.right]
+    return ex.handed(node) if isinstance(node, cst.Call) else []
+
+
+def _finds(call: cst.CSTNode) -> bool:
+    """Whether a call gives what lies under a key, and never what is at hand. Source: PyMongo, redis-py, boto3."""
+    if not isinstance(call, cst.Call):
+        return False
+    name, first = ex.called_name(call), call.args[0].value if call.args else None
+    by_key = (name == "find" and isinstance(first, cst.Dict)) or (name == "get_item" and "Key" in ex.keywords(call))
+    return by_key or name in _FINDS
+
+
 def _changes_a_part(update: cst.BaseExpression) -> bool:
     """`{"$push": {"lines": line}}`, `{"$pop": {"facts": -1}}`: what changes a document without a value in its place."""
     operators = {key for key in ex.dict_items(update) if key.startswith("$")}
@@ -814,16 +761,10 @@ def _own(callee: Scope, func: cst.BaseExpression) -> dict[str, cst.BaseExpressio
     return {names[0]: func.value} if is_method(callee) and names and isinstance(func, cst.Attribute) else {}
 
 
-def _first_statement(values: Iterable[cst.BaseExpression]) -> str | None:
+def _first_statement(values: Iterable[cst.BaseExpression]) -> Statement | None:
     """The first of some texts that is a statement of SQL."""
-    texts = (ex.text(value) for value in values)
-    return next((text for text in texts if text and any(form.match(text) for form in _STATEMENTS)), None)
-
-
-def _conditions(statement: str) -> int:
-    """By how many values a statement picks its rows."""
-    where = _WHERE.search(statement)
-    return len(_HOLE.findall(where.group(1))) if where is not None else 0
+    said = (Statement(text) for value in values if (text := ex.text(value)))
+    return next((each for each in said if each.verb), None)
 
 
 def _bound(call: cst.Call) -> list[cst.BaseExpression]:

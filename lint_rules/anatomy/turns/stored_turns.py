@@ -8,8 +8,8 @@ seen in their bodies, where these are of the project.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import libcst as cst
 
@@ -17,8 +17,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.rounds.executions import executions
 from lint_rules.anatomy.turns.asked import AskedWith, values_given
-from lint_rules.anatomy.turns.lasting_places import Kept, LastingPlaces
-from lint_rules.anatomy.turns.one_history import OneHistory
+from lint_rules.anatomy.turns.one_history import Kept, LastingPlaces, OneHistory
 from lint_rules.anatomy.turns.reply_places import holds
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
@@ -29,13 +28,29 @@ from lint_rules.anatomy.vocabulary import (
     ENCODERS,
 )
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import DEEPEST, once
+from lint_rules.syntax.memo import DEEPEST, kept, once
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _NONE: Sequence[Touched] = ()
 _MOST_LOADS = 48
 """Of a function with more calls that may load something, none is known to load the talk."""
+
+
+@record
+class _Past:
+    """What `load` gives `where` it stands: in the function that asks `names` hold it, and `held` nothing but that.
+
+    `given`: what the names of that function stand for there, if it is another one.
+    """
+
+    load: cst.Call
+    where: Scope
+    names: set[str]
+    held: set[str]
+    given: Mapping[str, cst.BaseExpression] | None = None
+
 
 _BegunFrom = tuple[Scope, cst.CSTNode, dict[str, cst.BaseExpression]]
 
@@ -51,14 +66,11 @@ class StoredTurns:
         self.lasting = LastingPlaces(anatomy, self._asked)
         self._history = OneHistory(anatomy, self._asked, self.lasting)
         self._resources = anatomy.resources
-        self._known: dict[Scope, list[Kept]] = {}
-        self._loads: dict[tuple[Scope, cst.CSTNode], list[tuple[cst.Call, set[str]]]] = {}
 
+    @kept
     def of(self, function: Scope) -> list[Kept]:
         """Those of a function: at most one for each request that it makes itself, and for what the provider keeps."""
-        if function not in self._known:
-            self._known[function] = list(self._find(function))
-        return self._known[function]
+        return [*self._find(function)]
 
     def _find(self, function: Scope) -> Iterator[Kept]:
         calls = function.nodes_of(cst.Call)
@@ -70,41 +82,45 @@ class StoredTurns:
         known: set[cst.Call] = set()
         for ask in asks:
             told = [call for call in done if self._asked.is_at(call, ask, function)]
-            loads = [call for call in others if self._gives(call, ask, function)] if told else []
-            here = list(self._kept(ask, loads, told, function)) if len(loads) <= _MOST_LOADS else []
-            here = here or (list(self.lasting.put_back(ask, function)) if len(asks) <= MOST_REQUESTS else [])
-            here = here or list(islice(self._handed_down(ask, told, function), 1))
-            here = here or list(islice(self._asked_within(ask, told, function), 1))
-            known.update(kept.ask for kept in here)
-            yield from here
+            searches = chain(
+                self._kept(ask, self._loaded_here(ask, others, function), told, function),
+                self.lasting.put_back(ask, function) if len(asks) <= MOST_REQUESTS else (),
+                self._kept(ask, self._handed_down(ask, function), told, function),
+                self._asked_within(ask, told, function),
+            )
+            here = next(searches, None)
+            if here is not None:
+                known.add(here.ask)
+                yield here
         for call in (call for call in calls if call not in known):  # who sends all itself, for whom nobody keeps it
             named = self._anatomy.conversations.named(call, function)
             place = named or self._anatomy.conversations.held(call, function)
             if place is not None:
                 yield Kept(place, call, [call], outside=named is not None)
 
-    def _kept(self, ask: cst.Call, loads: list[cst.Call], told: list[cst.Call], function: Scope) -> Iterator[Kept]:
-        for load in loads:
-            past = self._asked.places.derived(function, load, grown=True, until=ask)
-            if not self._asked.is_sent(load, ask, past):
+    def _kept(self, ask: cst.Call, pasts: Iterable[_Past], told: list[cst.Call], function: Scope) -> Iterator[Kept]:
+        """Those of which what was loaded is asked with, and the answer is told to what keeps it."""
+        for past in pasts if told else ():
+            load, where = past.load, past.where
+            if not self._asked.is_sent(load, ask, past.names):
                 continue
-            taken = self._asked.taken(function, ask, past)
-            slot = self._history.store(load, function)
-            row = next((call for call in told if self._is_saved_row(call, load, taken)), None)
+            taken, slot = self._asked.taken(function, ask, past.names), self._history.store(load, where)
+            whole_in = {save: _whole(save, past.held & taken) for save in told if save is not load}
+            told_to = [
+                save
+                for save, whole in whole_in.items()
+                if self._is_told(save, past, ask, taken, whole)
+                and self._history.is_one(load, save, ask, function, where, whole)
+            ]
+            row = next((call for call in told if self._is_saved_row(call, past, taken)), None)
             if row is not None and slot is not None and isinstance(holder := ex.receiver(row), cst.Name):
                 yield Kept(slot, ask, [row], load, holder)
-                return
-            saves = [call for call in told if call is not load and self._is_told(call, load, ask, taken)]
-            whole_in = {save: _whole(save, self._asked.holders(load) & taken) for save in saves}
-            kept = [
-                save for save, whole in whole_in.items() if self._history.is_one(load, save, ask, function, whole=whole)
-            ]
-            if kept and slot is not None:
-                whole = next(filter(None, (whole_in[save] or self._put_anew(load, save, taken) for save in kept)), None)
-                here = self._history.grown_place(load, kept[0])
-                outside, question = self._resources.of(load).lies_outside, here is not None
-                yield Kept(here or slot, ask, [*kept], load, whole, outside, question)
-                return
+            elif told_to and slot is not None:
+                wholes = (whole_in[save] or self._put_anew(load, save, taken) for save in told_to)
+                here = self._history.grown_place(load, told_to[0]) if where is function else None
+                outside = self._resources.of(load).lies_outside
+                whole = next(filter(None, wholes), None)
+                yield Kept(here or slot, ask, [*told_to], load, whole, outside, here is not None)
 
     def _put_anew(self, load: cst.Call, save: cst.Call, taken: set[str]) -> cst.Name | None:
         """What goes with the answer into a store that deletes all that was loaded: the place of what is there by then.
@@ -116,39 +132,28 @@ class StoredTurns:
         parts = (part for value in values_given(save) for part in walk(value))
         return next((part for part in parts if isinstance(part, cst.Name) and part.value in taken), None)
 
-    def _loaded(self, outer: Scope, site: cst.CSTNode) -> list[tuple[cst.Call, set[str]]]:
-        """What a function loads before a call of it, and the names that hold that there."""
-        found = self._loads.get((outer, site))
-        if found is None:
-            calls = outer.nodes_of(cst.Call)
-            loads = [c for c in calls if self._gives(c, site, outer) and not self._anatomy.turns.reaches_model(c)]
-            found = [(c, self._asked.places.derived(outer, c, grown=True, until=site)) for c in loads[-_MOST_LOADS:]]
-            self._loads[outer, site] = found
-        return found
+    def _loaded_here(self, ask: cst.Call, calls: list[cst.Call], function: Scope) -> Iterator[_Past]:
+        loads = [call for call in calls if self._gives(call, ask, function)]
+        for load in loads if len(loads) <= _MOST_LOADS else ():
+            names = self._asked.places.derived(function, load, grown=True, until=ask)
+            yield _Past(load, function, names, self._asked.holders(load))
 
-    def _handed_down(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
+    @kept
+    def _loaded(self, begun: tuple[Scope, cst.CSTNode]) -> list[tuple[cst.Call, set[str]]]:
+        """What a function loads before a call of it, and the names that hold that there."""
+        outer, site = begun
+        calls = outer.nodes_of(cst.Call)
+        loads = [c for c in calls if self._gives(c, site, outer) and not self._anatomy.turns.reaches_model(c)]
+        return [(c, self._asked.places.derived(outer, c, grown=True, until=site)) for c in loads[-_MOST_LOADS:]]
+
+    def _handed_down(self, ask: cst.Call, function: Scope) -> Iterator[_Past]:
         """`stream(key, store.history(key))`, `def generate(): ...`: what a caller loads, or the function around one."""
-        for outer, site, given in self._begun_from(function) if told else ():
-            for load, past in self._loaded(outer, site):
-                names = {name for name, value in given.items() if holds([value], load, past)}
-                if not names:
-                    continue
-                past = self._asked.places.derived(function, function.node, grown=True, until=ask, known=names)
-                if not self._asked.is_sent(load, ask, past):
-                    continue
-                taken, slot = self._asked.taken(function, ask, past), self._history.store(load, outer)
-                saves = [save for save in told if holds(values_given(save), ask, taken)]
-                saves = [save for save in saves if self._shares_key(load, save, given)]
-                kept = [save for save in saves if self._history.is_one(load, save, ask, function, outer)]
-                if (
-                    ex.receiver(load) is not None and self._history.receiver(load, outer) is None
-                ):  # of this run: but its rows
-                    read = self._resources.of(load).read
-                    kept = [save for save in kept if not read.isdisjoint(self._resources.of(save).made)]
-                if kept and slot is not None:
-                    wholes = (_whole(save, names & taken) or self._put_anew(load, save, taken) for save in kept)
-                    whole = next(filter(None, wholes), None)
-                    yield Kept(slot, ask, [*kept], load, whole, self._resources.of(load).lies_outside)
+        for outer, site, given in self._begun_from(function):
+            for load, past in self._loaded((outer, site)):
+                held = {name for name, value in given.items() if holds([value], load, past)}
+                if held:
+                    names = self._asked.places.derived(function, function.node, grown=True, until=ask, known=held)
+                    yield _Past(load, outer, names, held, given)
 
     def _asked_within(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
         """`store.add(key, "assistant", reply_to(key, text))`: what is called loads what it asks with.
@@ -251,20 +256,25 @@ class StoredTurns:
         formed = formed or self._module.imports.resolve(name) in ENCODERS
         return formed or made_class(self._anatomy, call) is not None or name in vars(builtins)
 
-    def _is_saved_row(self, call: cst.Call, load: cst.Call, taken: set[str]) -> bool:
+    def _is_saved_row(self, call: cst.Call, past: _Past, taken: set[str]) -> bool:
         """`row.save()`, of a row that was loaded, and into which the answer was put."""
         base = ex.receiver(call)
-        is_row = isinstance(base, cst.Name) and base.value in self._asked.holders(load) & taken
-        return is_row and ex.called_name(call) in {"save", "asave"} and bool(self._resources.of(load).read)
+        is_row = isinstance(base, cst.Name) and base.value in past.held & taken
+        return is_row and ex.called_name(call) in {"save", "asave"} and bool(self._resources.of(past.load).read)
 
-    def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, taken: set[str]) -> bool:
+    def _is_told(self, save: cst.Call, past: _Past, ask: cst.Call, taken: set[str], whole: cst.Name | None) -> bool:
         """Whether a call is handed what the model has said, and the key of what was loaded; not what runs its calls."""
-        is_run = self._asked.places.gets_calls_only(call, ask, taken)
-        return (
-            holds(values_given(call), ask, taken)
-            and not is_run
-            and (self._shares_key(load, call) or _whole(call, self._asked.holders(load) & taken) is not None)
-        )
+        if not holds(values_given(save), ask, taken) or self._asked.places.gets_calls_only(save, ask, taken):
+            return False
+        load, rows = past.load, self._resources.of(save).made
+        of_run = past.given is not None and ex.receiver(load) is not None
+        if (
+            of_run
+            and self._history.receiver(load, past.where) is None
+            and rows.isdisjoint(self._resources.of(load).read)
+        ):
+            return False  # what a run has made for itself is gone with it
+        return whole is not None or self._shares_key(load, save, past.given)
 
     def _shares_key(
         self, one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpression] | None = None

@@ -18,7 +18,7 @@ from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.turns.foreign_stores import made_of, seen_from
+from lint_rules.anatomy.turns.keepers import made_of, seen_from
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope

@@ -25,8 +25,7 @@ from lint_rules.anatomy.program.serving import is_streamed
 from lint_rules.anatomy.program.told import leaves_out, told_by
 from lint_rules.anatomy.rounds.agent_runs import runs_any_agent
 from lint_rules.anatomy.rounds.rounds import RoundLoop
-from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
-from lint_rules.anatomy.turns.foreign_stores import store_of
+from lint_rules.anatomy.turns.keepers import ForeignGrowth, store_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory, holds_text_only
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.handed_along import handed_along

@@ -71,7 +71,7 @@ def takers(
     for turn, slots in seen.items():
         yield from _beyond(anatomy, fault, turn, slots)
     for turn in seen if fault.tool else ():
-        kept = any(slot[0] == "outside" and anatomy.kept_elsewhere.outlasts((slot, turn)) for slot in histories)
+        kept = any(anatomy.kept_elsewhere.outlasts(slot) for slot in histories)
         if kept and not anatomy.calls.sites[turn]:
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
         if _is_turn(anatomy, turn, histories):

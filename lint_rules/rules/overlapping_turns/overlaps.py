@@ -15,7 +15,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
-from lint_rules.anatomy.turns.store_guards import guards
+from lint_rules.anatomy.turns.locations import guards
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import LOOPS, Reach
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object

@@ -6,7 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import made_class
-from lint_rules.anatomy.turns.begun_anew import is_begun_anew
+from lint_rules.anatomy.turns.lasting import is_begun_anew
 from lint_rules.anatomy.values.slots import is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope

@@ -12,7 +12,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
-from lint_rules.anatomy.turns.begun_anew import is_begun_anew
+from lint_rules.anatomy.turns.lasting import is_begun_anew
 from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind

@@ -12,16 +12,14 @@ from dataclasses import replace
 
 import libcst as cst
 
-from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import always_comes_to, resets
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.locations import Place
+from lint_rules.anatomy.turns.keepers import locks_itself, role
+from lint_rules.anatomy.turns.locations import Place, guards
 from lint_rules.anatomy.turns.races import Races, SharedHistory, run_apart
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.storage import Save
-from lint_rules.anatomy.turns.store_guards import guards
-from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, describe, is_parameter
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
@@ -72,7 +70,7 @@ def rewrites(races: Races) -> Iterator[Rewrite]:
         if type(call.func) is cst.Attribute:
             function = races.module.scope_of[call].function
             waits = function.is_async or races.graph.reaches_llm(function) or in_threads(races, function)
-            if waits and reads_history(races.anatomy, call):
+            if waits and races.anatomy.kept_elsewhere.gives_history(call):
                 readers.setdefault(function, []).append(call)
     for function in races.module.functions:
         if function.kind == "function":
@@ -319,13 +317,13 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
 
 def _of_keeper(races: Races, function: Scope, reading: list[cst.Call]) -> Iterator[Rewrite]:
     """Those of a function, some of whose calls read a history."""
-    readers = [(call, keeper) for call in reading if (keeper := races.keepers.keeper(call)) is not None]
+    readers = [(call, keeper) for call in reading if (keeper := races.facts.slots.of(ex.receiver(call))) is not None]
     read = {keeper for _, keeper in readers}
     for call in function.nodes_of(cst.Call):
-        keeper = races.keepers.keeper(call)
-        if keeper is None or keeper not in read or races.keepers.role(call, keeper) != "rewrite":
+        keeper = races.facts.slots.of(ex.receiver(call))
+        if keeper is None or keeper not in read or role(races.anatomy, call) != "rewrite":
             continue
-        reads = [c for c, k in readers if k == keeper and races.keepers.role(c, k) == "read"]
+        reads = [c for c, k in readers if k == keeper and role(races.anatomy, c) == "read"]
         gap = _gap(races, function, reads, call, _waits(races, function)) if call.args else None
         if gap is None or one_lock(races, function, gap[0], call) or _checked(races, call):
             continue
@@ -367,12 +365,12 @@ def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.C
         if not isinstance(node.func, cst.Attribute):
             continue
         where = races.module.scope_of[node].function
-        slot = races.keepers.keeper(node)
+        slot = races.facts.slots.of(ex.receiver(node))
         same = slot == keeper or (cls is not None and slot is not None and races.facts.slots.classes.get(slot) is cls)
         if slot is None or not same or where is function or races.is_setup(where):
             continue
-        role = races.keepers.role(node, slot)
-        if role == "grow" or (role == "rewrite" and node.args):
+        done = role(races.anatomy, node)
+        if done == "grow" or (done == "rewrite" and node.args):
             if _runs_beside(races, function, where):
                 return node, f"`{where.name}` may add messages meanwhile"
     return _grown_by_others(races, function, keeper)
@@ -383,7 +381,7 @@ def _grown_by_others(races: Races, function: Scope, keeper: Slot) -> tuple[Start
     start = next((start for start in races.starts_reaching(function) if not start.on_loop), None)
     given = (races.facts.slots.of(value) for value in races.facts.assigned(keeper))
     handed = keeper[0] == "attr" and any(slot is not None and is_parameter(slot) for slot in given)
-    return (start, "") if start is not None and handed and races.keepers.locks_itself(keeper) else None
+    return (start, "") if start is not None and handed and locks_itself(races.anatomy, keeper) else None
 
 
 # -- a store outside the program -------------------------------------------------------------------------------
@@ -491,15 +489,3 @@ def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:
     while isinstance(value, cst.Call) and ex.called_name(value) in {"dumps", "list", "jsonify"} and value.args:
         value = ex.inner(value.args[0].value)
     return value
-
-
-def reads_history(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
-    if Kind.HISTORY in anatomy.facts.kinds(call):
-        return True
-    statement = anatomy.module.parent[call]
-    while type(statement) is cst.Await or type(statement) is cst.NamedExpr:
-        statement = anatomy.module.parent[statement]
-    if type(statement) is cst.Assign or type(statement) is cst.AnnAssign:
-        return any(Kind.HISTORY in anatomy.facts.kinds(target) for target in ex.targets(statement))
-    return False

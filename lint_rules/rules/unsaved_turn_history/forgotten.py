@@ -23,7 +23,7 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.told import Told, leaves_out, told_by
 from lint_rules.anatomy.rounds.waits import waits_for_words
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.lasting_places import Kept
+from lint_rules.anatomy.turns.one_history import Kept
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of

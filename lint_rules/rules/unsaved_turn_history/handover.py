@@ -16,7 +16,7 @@ from lint_rules.anatomy.messages.classes import body, lasts_apart, run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting import Lasting, is_new
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -259,7 +259,7 @@ class _Search:
     def _goes_with(self, there: Anatomy, callee: Scope, slot: Slot) -> bool:
         """Whether something is made in a function, and is gone with it, if that does not give it back."""
         made = there.facts.assigned(slot) if slot[:2] == ("var", callee) else []
-        return bool(made) and all(map(Lasting(there).is_new, made))
+        return bool(made) and all(is_new(there, each) for each in made)
 
     def _holds(self, value: cst.BaseExpression, slot: Slot) -> bool:
         """Whether a value is the list or made of it: a slice, a copy, a comprehension, also by another name."""

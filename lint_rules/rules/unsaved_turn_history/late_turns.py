@@ -6,8 +6,8 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.turns.foreign_stores import store_of
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.keepers import store_of
+from lint_rules.anatomy.turns.lasting import is_new
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, reads
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.obligations.late_requests import LateRequests, seen_from
@@ -42,12 +42,12 @@ class LateTurns(LateRequests):
 
     def may_last(self, slot: Slot, function: Scope) -> bool:
         """Whether a place may be there for the next turn: only what is made for this one is not."""
-        place, lasting = self._anatomy.aliases.of(slot), Lasting(self._anatomy)
+        place = self._anatomy.aliases.of(slot)
         root = root_object(place)
         made = self._anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
         if root[0] == "return":
             made = root[1].returned
-        new = bool(made) and all(lasting.is_new(value) or self._is_read_out(value) for value in made)
+        new = bool(made) and all(is_new(self._anatomy, value) or self._is_read_out(value) for value in made)
         return not new or self._anatomy.aliases.is_lasting(place, function)
 
     def _is_read_out(self, value: cst.BaseExpression) -> bool:

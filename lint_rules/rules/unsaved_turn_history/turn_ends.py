@@ -17,7 +17,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.asked import AskedWith
-from lint_rules.anatomy.turns.foreign_stores import store_of
+from lint_rules.anatomy.turns.keepers import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
