@@ -104,7 +104,6 @@ there one where the loop stores other messages with the answer, which it may nee
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
@@ -112,32 +111,17 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Handling
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.finding import Confidence
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.ignored_json_error import outside
-from lint_rules.rules.ignored_json_error.error_ways import SILENT, way_of_error
-from lint_rules.rules.ignored_json_error.failed_parses import (
-    gives_nothing,
-    held_instead,
-    is_dropped,
-    is_left_out,
-    is_put_to_use,
-    passes_over,
-    value_instead,
-)
+from lint_rules.rules.ignored_json_error.error_ways import way_of_error
+from lint_rules.rules.ignored_json_error.failed_parses import is_dropped, value_instead
 from lint_rules.rules.ignored_json_error.fixes import repair
-from lint_rules.rules.ignored_json_error.foreign_parses import ForeignParse, foreign_parses, raised_by_requests
-from lint_rules.rules.ignored_json_error.model_json import (
-    handed_by_people,
-    is_rewritten,
-    part_of_call,
-    written_by_model,
-)
+from lint_rules.rules.ignored_json_error.model_json import is_rewritten, part_of_call, written_by_model
 from lint_rules.rules.ignored_json_error.parse_attempts import is_attempt
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.reaching import Definition
 
-_UNTOLD = "and the model is never told"
 _HELP = (
     "catch the error where the call is answered, and answer it: append the tool message with the error text as content,"
     " so that the model can write the call again"
@@ -145,17 +129,14 @@ _HELP = (
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for node in anatomy.module.nodes_of(cst.Call):
-        decodes, encodes = anatomy.facts.decoder(node) is not None, anatomy.facts.encoder(node) is not None
-        function = anatomy.module.scope_of[node].function
-        if not (decodes or encodes) or not node.args or isinstance(anatomy.module.statement(node), cst.Assert):
+    for call in anatomy.module.nodes_of(cst.Call):
+        if not call.args or isinstance(anatomy.module.statement(call), cst.Assert):
             continue
-        if decodes:
-            yield from _decoded(anatomy, node, function)
-        else:
-            yield from _encoded(anatomy, node, function)
-    for parse in (*foreign_parses(anatomy), *raised_by_requests(anatomy)):
-        yield from _foreign(anatomy, parse)
+        function = anatomy.module.scope_of[call].function
+        if anatomy.facts.decoder(call) is not None:
+            yield from _decoded(anatomy, call, function)
+        elif anatomy.facts.encoder(call) is not None:
+            yield from _encoded(anatomy, call, function)
 
 
 def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
@@ -163,126 +144,56 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     if evidence is None:
         return
     given = call.args[0].value
-    text = ex.source(given, 50)
-    note = Note(evidence.root.node, f"written by the model: {evidence.root.clause}")
-    way = way_of_error(anatomy, call, function, set())
-    handling = way.handling or (handlers.handling_of(anatomy.module, call, way.errors) if way.told else None)
-    if handling is not None:
-        yield from _swallowed(anatomy, call, text, note, handling, function)
-    elif way.loop is not None and way.ended is not None:
-        if way.meant or (is_put_to_use(anatomy, call) and not is_attempt(anatomy, call, way.ended, function)):
-            message = f"malformed `{text}` ends the run: its handler leaves the round loop, and the model is never told"
-            notes = (note, Note(way.ended.handler, "this handler"), Note(way.loop.node, "the round loop that it ends"))
-            yield Draft(call, message, _HELP, notes)
+    text, is_call = ex.source(given, 50), Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given)
+    way, handling = way_of_error(anatomy, call, function, set()), None
+    confidence: Confidence = "high"
+    related = [Note(evidence.root.node, f"written by the model: {evidence.root.clause}")]
+    if way.handling is not None:
+        handling = way.handling
+        message = _swallowed(anatomy, call, text, handling, function)
+        related.append(Note(handling.handler, f"this handler {handling.ending.value}"))
     elif way.ended is not None:
-        if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given):
-            message = f"malformed `{text}` ends the turn: the handler around it gives up, and the model is never told"
-            at = Note(way.ended.handler, "this handler")
-            yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, None))
+        message = f"malformed `{text}` ends the turn: the handler around it gives up" if is_call else None
+        related.append(Note(way.ended.handler, "this handler"))
     elif way.loop is not None:
-        bad = "call" if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given) else "reply"
         message = (
-            f"malformed `{text}` raises out of the round loop: one bad {bad} ends the run, the model is never told"
+            f"malformed `{text}` raises out of the round loop: one bad {'call' if is_call else 'reply'} ends the run"
         )
-        end = Note(way.loop.node, "the round loop that it ends")
-        yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
-    elif handlers.shown_only(anatomy.module, call) or way.told or is_rewritten(anatomy, call):
+        related.append(Note(way.loop.node, "the round loop that it ends"))
+    elif way.told or handlers.shown_only(anatomy.module, call) or is_rewritten(anatomy, call):
         return
     elif way.talk is not None:
-        message = f"malformed `{text}` ends the talk with the user: one bad call, and the model is never told"
-        end = Note(way.talk, "the loop that asks the user, and is over then")
-        yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
-    elif way.script:
-        if outside.is_kept_by_package(anatomy, given):
-            message = f"malformed `{text}` ends each run of this page, which has it still: the chat is stuck, {_UNTOLD}"
-            yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
-    elif outside.comes_from_outside(anatomy, given, function):
-        message = (
-            f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"
-        )
-        yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
+        message = f"malformed `{text}` ends the talk with the user: one bad call"
+        related.append(Note(way.talk, "the loop that asks the user, and is over then"))
+    else:
+        reached = not way.script and outside.comes_from_outside(anatomy, given, function)
+        message = f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn" if reached else None
+        confidence = "medium"
+    if message is not None:
+        fix = repair(anatomy, call, handling)
+        yield Draft(call, f"{message}, the model is never told", _HELP, tuple(related), confidence, fix=fix)
 
 
-def _foreign(anatomy: Anatomy, found: ForeignParse) -> Iterator[Draft]:
-    """Text that a function of another file parses: reported where it is handed over."""
-    text, name = ex.source(found.given, 50), found.callee.name
-    shown = found.there.module if found.asks else None
-    note = Note(found.evidence.root.node, f"written by the model: {found.evidence.root.clause}", shown)
-    if found.way.handling is not None:
-        if gives_nothing(found.way.handling) and passes_over(anatomy, found.call):
-            message = f"in `{name}`, the error of parsing `{text}` is dropped: nothing comes of it here, {_UNTOLD}"
-            at = Note(found.way.handling.handler, "this handler", found.there.module)
-            yield Draft(found.call, message, _HELP, (note, at))
-            return
-        drafts = _swallowed(found.there, found.parse, text, note, found.way.handling, found.function)
-        for draft in drafts:
-            notes = tuple(replace(n, module=found.there.module) for n in draft.related if isinstance(n, Note))[1:]
-            yield Draft(found.call, f"in `{name}`, {draft.message}", _HELP, (note, *notes))
-    elif found.way.meant or not found.way.told:
-        function = anatomy.module.scope_of[found.call].function
-        way = way_of_error(anatomy, found.call, function, set(), found.way.errors)
-        if way.loop is not None:
-            then = "; the handler here leaves" if way.ended is not None else " and of"
-            message = (
-                f"malformed `{text}` raises out of `{name}`{then} the round loop: one bad call ends the run,"
-                " the model is never told"
-            )
-            parsed = Note(found.parse, "it is parsed here", found.there.module)
-            yield Draft(found.call, message, _HELP, (note, parsed, Note(way.loop.node, "the round loop that it ends")))
-
-
-def _swallowed(
-    anatomy: Anatomy, call: cst.Call, text: str, note: Note, handling: Handling, function: Scope
-) -> Iterator[Draft]:
+def _swallowed(anatomy: Anatomy, call: cst.Call, text: str, handling: Handling, function: Scope) -> str | None:
+    """What is said of an error that a handler swallows; None where that is no harm."""
     if is_attempt(anatomy, call, handling, function):
-        return
+        return None
     neutral = value_instead(anatomy, call, handling, function)
     if neutral is not None:
-        instead = "stays as it is" if ex.source(neutral, 50) == text else f"becomes `{ex.source(neutral)}`"
-        message = f"malformed `{text}` {instead}: the tool call goes on with it, the model is never told"
-    elif is_dropped(anatomy, call, handling):
-        held = [
-            _told(definition, anatomy.module.statement(call)) for definition in held_instead(anatomy, call, handling)
-        ]
-        message = f"the error of parsing `{text}` is dropped: the call gets no result and the model is never told"
-        if held:
-            told = " or ".join(dict.fromkeys(held))
-            message = f"malformed `{text}` is passed over: the tool call goes on with {told}, the model is never told"
-    elif is_left_out(anatomy, call, handling, function):
-        message = f"the error of parsing `{text}` is dropped: its callers leave the call out, the model is never told"
-    else:
-        return
-    at = Note(handling.handler, f"this handler {handling.ending.value}")
-    yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, handling))
-
-
-def _told(held: Definition, parse: cst.CSTNode) -> str:
-    """What goes into the tool call for what could not be parsed."""
-    if held.point.statement is parse:
-        return "the arguments of the call before"
-    return f"`{ex.source(held.value, 30)}`" if held.value is not None else f"what `{held.name}` held before"
+        return f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it"
+    dropped = is_dropped(anatomy, call, handling)
+    return f"the error of parsing `{text}` is dropped: the call gets no result" if dropped else None
 
 
 def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
     evidence = part_of_call(anatomy, call, function)
-    if evidence is None:
-        return
-    handling = handlers.handling_of(anatomy.module, call, handlers.ENCODE_ERRORS)
-    note = Note(evidence.root.node, f"part of a tool call: {evidence.root.clause}")
-    giver = handed_by_people(anatomy, evidence) if handling is None and len(call.args) == 1 else None
-    if giver is not None and any(anatomy.transcript.stored(function)):
-        message = (
-            f"`{ex.source(call.args[0].value, 50)}` need be no JSON, as callers of `{giver.name}` hand over whatever"
-            " they like: an error here leaves a run of the tool that the history does not tell of"
-        )
-        yield Draft(call, message, "give it a `default=` for what is no JSON", (note,), "medium")
-    if handling is None or handling.ending not in SILENT:
-        return
-    neutral = value_instead(anatomy, call, handling, function)
-    if neutral is None:
+    handling = handlers.handling_of(anatomy.module, call, handlers.ENCODE_ERRORS) if evidence is not None else None
+    neutral = value_instead(anatomy, call, handling, function) if handling is not None else None
+    if evidence is None or handling is None or neutral is None:
         return
     message = (
         f"what cannot be serialized becomes `{ex.source(neutral)}`: all such values look alike, and nobody is told"
     )
+    note = Note(evidence.root.node, f"part of a tool call: {evidence.root.clause}")
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     yield Draft(call, message, "compare the values themselves, or let the model see the error", (note, at))

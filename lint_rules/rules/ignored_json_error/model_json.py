@@ -15,7 +15,6 @@ from lint_rules.anatomy.calls.call_tests import without_calls
 from lint_rules.anatomy.messages.classes import body, class_names, made_class
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Evidence, Kind
-from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.rules.ignored_json_error import dispatch, outside
 from lint_rules.rules.ignored_json_error.error_ways import way_of_error
@@ -27,7 +26,7 @@ from lint_rules.syntax.elements import counted
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.mentions import names_in
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
@@ -344,19 +343,6 @@ def part_of_call(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence 
     if isinstance(anatomy.module.statement(call), cst.Return):
         return anatomy.facts.of(("return", function)).get(Kind.RESULT)
     return None
-
-
-def handed_by_people(anatomy: Anatomy, evidence: Evidence) -> Scope | None:
-    """The function that puts a call together of what it is called with by keywords: `{"name": name, "input": given}`.
-
-    Of what a model wrote, all is JSON; of what a program hands over, not.
-    """
-    made = evidence.root.node
-    function = anatomy.module.scope_of[made].function
-    own = {param.name.value for param in parameters(function) if param.star == "**"}
-    given = ex.made_of(made).values() if isinstance(made, (cst.Dict, cst.Call)) else ()
-    parts = [part for value in given for part in (value, *sources(value))]
-    return function if any(ex.dotted(part) in own for part in parts) else None
 
 
 def is_rewritten(anatomy: Anatomy, call: cst.Call) -> bool:

@@ -10,7 +10,6 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -129,13 +128,6 @@ def is_looked_up(anatomy: Anatomy, call: cst.Call) -> bool:
         else:
             break
     return isinstance(here, cst.Call) and here not in anatomy.facts.calls and ex.called_name(here)[:1].islower()
-
-
-def is_kept_by_package(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """Whether a value was taken out of such a place."""
-    parts = (value, *(source for _, source in _way_back(anatomy, value) if source is not None))
-    slots = (anatomy.facts.slots.of(part) for part in parts)
-    return any(slot is not None and is_of_package(anatomy, slot) for slot in slots)
 
 
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:

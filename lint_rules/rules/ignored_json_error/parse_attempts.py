@@ -36,10 +36,7 @@ def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: S
     return (
         _is_streaming(anatomy, call, function)
         or _is_probe(anatomy, call, handling, function)
-        or (
-            outside.renders_the_past(anatomy, call, function)
-            and not dispatch.runs_chosen(anatomy.facts, call, function)
-        )
+        or outside.renders_the_past(anatomy, call, function)
     )
 
 
