@@ -182,7 +182,7 @@ def _swallowed(anatomy: Anatomy, call: cst.Call, text: str, handling: Handling, 
     if neutral is not None:
         return f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it"
     dropped = is_dropped(anatomy, call, handling)
-    return f"the error of parsing `{text}` is dropped: the call gets no result" if dropped else None
+    return f"the error of parsing `{text}` is dropped" if dropped else None
 
 
 def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:

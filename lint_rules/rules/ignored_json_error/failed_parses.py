@@ -69,7 +69,7 @@ def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool
 
 
 def _is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether what is parsed, if it gets a name, is run, stored or given back: one that is only looked into loses no call."""
+    """Whether what is parsed, if it gets a name, is run, stored or given back; to look into it loses no call."""
     module, names = anatomy.module, parsed_names(anatomy.module, call)
     uses = (name for name in module.scope_of[call].function.nodes_of(cst.Name) if name.value in names)
     return not names or any(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_tests import without_calls
+from lint_rules.anatomy.calls.call_tests import with_calls
 from lint_rules.anatomy.messages.classes import body, class_names, made_class
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Evidence, Kind
@@ -24,14 +24,13 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.elements import counted
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.memo import kept, once
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
-_NONE_TRIED: tuple[tuple[cst.Call, str], ...] = ()
-_NO_SLOTS: frozenset[Slot] = frozenset()
+_OF_CALLS = frozenset({Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT})
 
 
 def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
@@ -39,75 +38,36 @@ def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evide
     evidence = _evidence(anatomy, call, function) or _ends_rounds(anatomy, call, function)
     if evidence is None or _own_json(anatomy, call, function):
         return None
-    if _is_of_call(anatomy, call) and _is_run_without_calls(anatomy, function):
+    if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(call.args[0].value) and _is_run_without_calls(anatomy, function):
         return None
     return None if _is_tried_before(anatomy, call, function) else evidence
-
-
-def _is_of_call(anatomy: Anatomy, call: cst.Call) -> bool:
-    """`json.loads(call.function.arguments)`: not what looks for calls in a text."""
-    pair = ex.member(call.args[0].value)
-    return pair is not None and not anatomy.facts.kinds(pair[0]).keys().isdisjoint({Kind.CALL, Kind.FUNCTION})
 
 
 def _is_run_without_calls(anatomy: Anatomy, function: Scope) -> bool:
     """Whether the file runs a function only where a test has told that the reply has no calls: `if not calls: f()`."""
     sites = [site.node for site in anatomy.calls.sites[function]]
-    if not sites or anatomy.calls.references.get(function):
-        return False
-    return all(
-        any(
-            isinstance(tested, cst.If) and _tells_of_none(anatomy, tested.test) is holds
-            for tested, holds in passed(anatomy.module, site)
-        )
-        for site in sites
+    tests = [[test for test in passed(anatomy.module, site) if isinstance(test[0], cst.If)] for site in sites]
+    return (
+        bool(sites)
+        and not anatomy.calls.references.get(function)
+        and all(any(with_calls(anatomy.facts, tested.test) is (not holds) for tested, holds in told) for told in tests)
     )
 
 
-def _tells_of_none(anatomy: Anatomy, test: cst.BaseExpression) -> bool | None:
-    """What a test gives just where there are no calls; None for one that asks for something else as well."""
-    plain = ex.inner(test)
-    while isinstance(plain, cst.UnaryOperation) and isinstance(plain.operator, cst.Not):
-        plain = ex.inner(plain.expression)
-    return None if isinstance(plain, cst.BooleanOperation) else without_calls(anatomy.facts, test)
+# -- text that has been parsed before ---------------------------------------------------------------------------
 
 
 def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    """Whether on all ways here the text has been parsed before, and those on which that fails lead elsewhere.
+    """Whether on all ways here the text has been parsed or written, and those on which that fails lead elsewhere.
 
-    By a function of this file, `if is_json(text): json.loads(text)`, by the same parse in this one, by a function
-    of this file that got the call, or all of them, and has run it, or by whoever calls this one.
+    Here, or where all callers hand it to this function; also as what a function parses that gets it, the call in which
+    it lies, or all calls of the loop around.
     """
-    text = ex.source(call.args[0].value, 400)
-    fails = {test: False for test, tried in _trials(anatomy, function) if tried == text}
-    here = anatomy.points(function, [call])
-    parsed = {alike for point in here for alike in _parses(anatomy, function).get(point, ())}.difference(here)
-    return (
-        _comes_behind(anatomy, call, function, call.args[0].value, parsed, fails)
-        or any(
-            _comes_behind(anatomy, call, function, handed, {*anatomy.points(function, [run])}, {})
-            for run, handed in _runs_with_it(anatomy, call, function)
-        )
-        or any(_is_checked(anatomy, calls) for calls in _gone_through(anatomy, call))
-        or _is_tried_by_callers(anatomy, call.args[0].value, function)
-    )
-
-
-def _gone_through(anatomy: Anatomy, call: cst.Call) -> list[cst.BaseExpression]:
-    """The lists of calls through which the loops around a parse go."""
+    text = call.args[0].value
     loops = (outer for outer in anatomy.module.ancestors(call) if isinstance(outer, cst.For))
-    return [calls for calls in (counted(loop.iter) for loop in loops) if anatomy.facts.is_kind(calls, Kind.CALLS)]
-
-
-def _is_checked(anatomy: Anatomy, calls: cst.BaseExpression) -> bool:
-    """`calls = checked(calls)`: whether a function of the project that parses what they say has given them back."""
-    made = anatomy.facts.values_of(calls)
-    runs = [body(anatomy, value) for value in made]
-    return bool(runs) and all(run is not None and run[1] in _parsing(run[0], run[0].module.top) for run in runs)
-
-
-def _is_tried_by_callers(anatomy: Anatomy, text: cst.BaseExpression, function: Scope) -> bool:
-    """Whether all that call a function of this file have parsed the text that they hand to it, or written it."""
+    lists = (calls for calls in (counted(loop.iter) for loop in loops) if anatomy.facts.is_kind(calls, Kind.CALLS))
+    if any(_is_settled(anatomy, call, function, each) for each in (text, ex.owner(text), *lists)):
+        return True
     root, sites = ex.owner(text), anatomy.calls.sites[function]
     slot = anatomy.facts.slots.of(root)
     if slot is None or not is_parameter(slot) or slot[1] is not function or anatomy.calls.references.get(function):
@@ -115,72 +75,55 @@ def _is_tried_by_callers(anatomy: Anatomy, text: cst.BaseExpression, function: S
     inside = ex.source(text, 400).removeprefix(ex.source(root, 400))
     given = [(site, dict(anatomy.facts.slots.bindings(site.node, function)).get(slot)) for site in sites]
     return bool(given) and all(
-        value is not None
-        and _comes_behind(
-            anatomy,
-            site.node,
-            site.caller,
-            value,
-            _settled(anatomy, site.caller).get(ex.source(value) + inside, set()),
-            {},
-        )
-        for site, value in given
+        value is not None and _is_settled(anatomy, site.node, site.caller, value, inside) for site, value in given
     )
 
 
-@kept
-def _settled(anatomy: Anatomy, function: Scope) -> dict[str, set[Point]]:
-    """Where a function parses a text, or writes it by `json.dumps`: by the words for it."""
-    found: dict[str, set[Point]] = {}
-    for call in function.nodes_of(cst.Call):
-        told = [call.args[0].value] if call.args and anatomy.facts.decoder(call) is not None else []
-        line = anatomy.module.parent[call] if anatomy.facts.encoder(call) is not None else None
-        for text in [*told, *(ex.targets(line) if isinstance(line, cst.Assign) else ())]:
-            found.setdefault(ex.source(text, 400), set()).update(anatomy.points(function, [call]))
-    return found
-
-
-def _comes_behind(
-    anatomy: Anatomy,
-    call: cst.Call,
-    function: Scope,
-    value: cst.BaseExpression,
-    parsed: set[Point],
-    fails: dict[cst.Call, bool],
+def _is_settled(
+    anatomy: Anatomy, node: cst.CSTNode, function: Scope, value: cst.BaseExpression, inside: str = ""
 ) -> bool:
-    """Whether all ways to a call, since a value was bound, lead over points that have parsed it, or tests that fail."""
-    if not fails and not parsed:
+    """Whether all ways to a node, since a value was bound, lead over what parses a part of it, or tests that."""
+    words, names, here = ex.source(value, 400) + inside, names_in(value), {*anatomy.points(function, [node])}
+    settled, tests = _settled(anatomy, function)
+    parsed, fails = settled.get(words, set()) - here, tests.get(words, frozenset())
+    if not parsed and not fails:
         return False
-    here = anatomy.points(function, [call])
 
-    def says(node: cst.CSTNode) -> bool | None:
+    def says(tested: cst.CSTNode) -> bool | None:
         """What a test gives where the text is no JSON."""
-        return evaluate(node.test, fails.get) if isinstance(node, (cst.If, cst.While)) else None  # type: ignore[arg-type]
+        branches = isinstance(tested, (cst.If, cst.While))
+        return evaluate(tested.test, lambda part: False if part in fails else None) if branches else None
 
-    graph = anatomy.flow(function)
     failed = (target for point in parsed for target, kind in point.successors if kind == "exception")
-    starts = [graph.entry, *failed, *_bound_anew(anatomy, value, function)]
-    return anatomy.ways(function).path(starts, set(here), parsed, says=says) is None
-
-
-def _runs_with_it(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
-    """Calls of functions of this file that get the call that is in hand here, or all of them, and parse it."""
-    listed = _gone_through(anatomy, call)
-    for handed in (call.args[0].value, *listed):
-        slot = anatomy.facts.slots.of(handed)
-        whole = root_object(slot) if slot is not None and handed not in listed else slot
-        yield from ((node, handed) for node in _given_to_parse(anatomy, function).get(whole, ()))
+    bound = (each.point for each in anatomy.reaching(function).definitions if each.name in names)
+    starts = {anatomy.flow(function).entry, *failed, *bound} - parsed
+    return anatomy.ways(function).path(starts, here, parsed, says=says) is None
 
 
 @kept
-def _given_to_parse(anatomy: Anatomy, function: Scope) -> dict[Slot | None, list[cst.Call]]:
-    """What a function hands to others of this file that parse arguments, and where."""
-    found: dict[Slot | None, list[cst.Call]] = {}
-    for node in function.nodes_of(cst.Call):
-        if anatomy.facts.slots.callee(node) in _parsing(anatomy, anatomy.module.top):
-            for slot in {anatomy.facts.slots.of(arg.value) for arg in node.args} - {None}:
-                found.setdefault(slot, []).append(node)
-    return found
+def _settled(anatomy: Anatomy, function: Scope) -> tuple[dict[str, set[Point]], dict[str, set[cst.CSTNode]]]:
+    """Where a function parses a text, writes it, or hands something to what parses it, and where it tests one.
+
+    By the words for it.
+    """
+    settled, tests = dict[str, set[Point]](), dict[str, set[cst.CSTNode]]()
+    for call in function.nodes_of(cst.Call):
+        told: list[cst.BaseExpression] = []
+        if anatomy.facts.decoder(call) is not None:
+            told = [arg.value for arg in call.args[:1]]
+        elif anatomy.facts.encoder(call) is not None:
+            told = ex.assigned(anatomy.module.parent[call])
+        elif any(not _OF_CALLS.isdisjoint(anatomy.facts.kinds(arg.value)) for arg in call.args):
+            run = body(anatomy, call)
+            bindings = run[0].facts.slots.bindings(call, run[1]) if run is not None else ()
+            tried = [value for slot, value in bindings if run is not None and slot in _tried_by(*run)]
+            for text in tried:
+                tests.setdefault(ex.source(text, 400), set()).add(call)
+            if not tried and run is not None and run[1] in _parsing(run[0], run[0].module.top):
+                told = [*(arg.value for arg in call.args), *ex.assigned(anatomy.module.statement(call))]
+        for text in told:
+            settled.setdefault(ex.source(text, 400), set()).update(anatomy.points(function, [call]))
+    return settled, tests
 
 
 @kept
@@ -197,52 +140,15 @@ def _parsing(anatomy: Anatomy, top: Scope) -> frozenset[Scope]:
 
 
 @kept
-def _parses(anatomy: Anatomy, function: Scope) -> dict[Point, frozenset[Point]]:
-    """Where a function parses what is parsed at a point, in the same way: one text, of names that mean the same."""
-    found: dict[object, set[Point]] = {}
-    for call in function.nodes_of(cst.Call):
-        if call.args and anatomy.facts.decoder(call) is not None:
-            value = call.args[0].value
-            names = sorted(names_in(value))
-            for point in anatomy.points(function, [call]):
-                bound = tuple(frozenset(anatomy.reaching(function).at(point, name)) for name in names)
-                found.setdefault((ex.called_name(call), ex.source(value, 400), bound), set()).add(point)
-    return {point: frozenset(alike) for alike in found.values() for point in alike}
-
-
-def _bound_anew(anatomy: Anatomy, value: cst.BaseExpression, function: Scope) -> list[Point]:
-    """Where what a value is read of is bound: another text, from there on."""
-    names = names_in(value)
-    return [each.point for each in anatomy.reaching(function).definitions if each.name in names]
-
-
-@once(circular=_NONE_TRIED)
-def _trials(anatomy: Anatomy, function: Scope) -> tuple[tuple[cst.Call, str], ...]:
-    """The calls that parse a text, and give something false where that fails; each with the text."""
-    return tuple(
-        (call, ex.source(tried, 400)) for call in function.nodes_of(cst.Call) for tried in _tried(anatomy, call)
-    )
-
-
-def _tried(anatomy: Anatomy, call: cst.Call) -> Iterator[cst.BaseExpression]:
-    callee = anatomy.facts.slots.callee(call)
-    if callee is not None and (tried := _tried_by(anatomy, callee)):
-        yield from (value for slot, value in anatomy.facts.slots.bindings(call, callee) if slot in tried)
-
-
-@once(circular=_NO_SLOTS)
-def _tried_by(anatomy: Anatomy, function: Scope) -> frozenset[Slot]:
+def _tried_by(anatomy: Anatomy, function: Scope) -> frozenset[Slot | None]:
     """The parameters that a function parses, to give something false where that fails."""
     found = set()
     for parse in function.nodes_of(cst.Call):
-        if not parse.args or anatomy.facts.decoder(parse) is None:
-            continue
-        handling = handlers.handling_of(anatomy.module, parse, handlers.JSON_ERRORS)
-        returned = [n for n in walk(handling.handler) if isinstance(n, cst.Return)] if handling is not None else []
-        slot = anatomy.facts.slots.of(parse.args[0].value)
-        if slot is not None and returned:
-            if all(n.value is None or ex.source(n.value) in {"False", "None"} for n in returned):
-                found.add(slot)
+        if parse.args and anatomy.facts.decoder(parse) is not None:
+            handling = handlers.handling_of(anatomy.module, parse, handlers.JSON_ERRORS)
+            returned = [n for n in walk(handling.handler) if isinstance(n, cst.Return)] if handling is not None else []
+            if returned and all(n.value is None or ex.source(n.value) in {"False", "None"} for n in returned):
+                found.add(anatomy.facts.slots.of(parse.args[0].value))
     return frozenset(found)
 
 
