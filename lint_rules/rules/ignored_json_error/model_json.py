@@ -6,16 +6,14 @@ never malformed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import with_calls
-from lint_rules.anatomy.messages.classes import body, class_names, made_class
+from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Evidence, Kind
-from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.rules.ignored_json_error import dispatch, outside
 from lint_rules.rules.ignored_json_error.error_ways import way_of_error
 from lint_rules.rules.ignored_json_error.parse_attempts import is_marked
@@ -179,25 +177,16 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     if outside.reads_reply(anatomy, call):
         return False
     if isinstance(text := call.args[0].value, cst.Attribute):
-        own = _is_made_by_file(anatomy, text) or outside.renders_the_past(anatomy, call, function)
-        return own and _is_made_encoded(anatomy, text)
+        return outside.renders_the_past(anatomy, call, function) and _is_made_encoded(anatomy, text)
     made = [
         (anatomy.module.scope_of[node].function.owner, _encodes(anatomy, parts["arguments"]))
         for node, parts in anatomy.made
         if "arguments" in parts
     ]
     of_class = [encoded for owner, encoded in made if owner is not None and owner is function.owner]
-    if of_class and all(of_class) and _is_read_by_key(anatomy, call.args[0].value):
+    if of_class and all(of_class):
         return True
     return bool(made) and all(encoded for _, encoded in made) and outside.renders_the_past(anatomy, call, function)
-
-
-def _is_made_by_file(anatomy: Anatomy, text: cst.Attribute) -> bool:
-    """Whether a parameter that a text lies in is of a class of which the file makes objects."""
-    slot = anatomy.facts.slots.of(text)
-    root = root_object(slot) if slot is not None else None
-    made = {ex.called_name(node) for node, _ in anatomy.made if isinstance(node, cst.Call)}
-    return root is not None and is_parameter(root) and not made.isdisjoint(class_names(anatomy, root))
 
 
 def _is_made_encoded(anatomy: Anatomy, text: cst.Attribute) -> bool:
@@ -206,7 +195,7 @@ def _is_made_encoded(anatomy: Anatomy, text: cst.Attribute) -> bool:
     The adapter is this file; where it makes none, the files that it imports classes from.
     """
     name, whole = text.attr.value, text.value.attr.value if isinstance(text.value, cst.Attribute) else None
-    for made in (_fields_made(there, name, whole) for there in (anatomy, *_files_of_classes(anatomy))):
+    for made in (_fields_made(there, name, whole) for there in (anatomy,)):
         if made:
             return all(made)
     return False
@@ -222,19 +211,6 @@ def _fields_made(anatomy: Anatomy, name: str, whole: str | None) -> list[bool]:
         for node, parts in anatomy.made
         if name in parts and whole not in parts and isinstance(node, cst.Call) and made_class(anatomy, node) is not None
     ]
-
-
-def _files_of_classes(anatomy: Anatomy) -> Iterator[Anatomy]:
-    """The files of the project that a file imports classes from, each once."""
-    near = (anatomy.defined_elsewhere(name, "class") for name in anatomy.module.imports.full)
-    files = {found[0].path: found[0] for found in near if found is not None}
-    yield from (there for file in files.values() if (there := file.anatomy) is not None)
-
-
-def _is_read_by_key(anatomy: Anatomy, text: cst.BaseExpression) -> bool:
-    """`call["arguments"]`, `call.get("arguments")`, also by a name: not what a stream brings."""
-    pairs = [ex.member(ex.inner(value)) for value in anatomy.facts.values_of(text) or [text]]
-    return all(pair is not None and pair[1] == "arguments" for pair in pairs)
 
 
 def _encodes(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

@@ -19,7 +19,6 @@ from lint_rules.rules.ignored_json_error import dispatch, outside
 from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import counted
-from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import children, walk
 
@@ -174,26 +173,11 @@ def _comes_next(anatomy: Anatomy, piece: cst.AugAssign, call: cst.Call, loop: cs
     blocks = [node for node in anatomy.module.ancestors(piece) if isinstance(node, cst.IndentedBlock)]
     for block in blocks:
         if anatomy.module.inside(call, block):
-            return block is blocks[0] or not _tests_the_event(anatomy, call, block, loop)
+            return True
         branch = anatomy.module.parent[block]
         alone = isinstance(branch, cst.If) and branch.orelse is None
         if not alone or isinstance(anatomy.module.parent[branch], cst.If):
             return False
-    return False
-
-
-def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop: cst.For | cst.While) -> bool:
-    """Whether an `if` between the block and the parse asks what the event is: it may be the one that ends the text."""
-    events = set(ex.target_names(loop.target)) if isinstance(loop, cst.For) else set()
-    for node in walk(loop.body):
-        if isinstance(node, cst.Assign) and mentions(events, node.value):
-            events.update(name for target in node.targets for name in ex.target_names(target.target))
-    events -= names_in(call.args[0].value)  # what the text is kept in
-    for node in anatomy.module.ancestors(call):
-        if node is block:
-            return False
-        if isinstance(node, cst.If) and mentions(events, node.test):
-            return True
     return False
 
 
@@ -202,20 +186,10 @@ def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop:
 
 def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """Whether something else is tried, or the text itself is kept: `x = json.loads(x)` that fails leaves x as it is."""
-    statement = anatomy.module.statement(call)
-    if _is_taken_for_parsed(anatomy, call, handling):
-        return False
-    if _is_parsed_again(anatomy, call):
-        return True
-    if isinstance(statement, cst.Return) or _text_goes_on(anatomy, call, handling):
-        return True
-    if not isinstance(statement, cst.Assign):
-        return False
-    if _falls_through(handling) and _keeps_its_value(anatomy, statement, call):
-        return True
-    given = call.args[0].value
-    texts = [given, *anatomy.facts.values_of(given)]
-    return any(isinstance(outer, cst.For) and _varies(outer, texts) for outer in anatomy.module.ancestors(call))
+    returned = isinstance(anatomy.module.statement(call), cst.Return)
+    return not _is_taken_for_parsed(anatomy, call, handling) and (
+        returned or _is_parsed_again(anatomy, call) or _text_goes_on(anatomy, call, handling)
+    )
 
 
 def _is_parsed_again(anatomy: Anatomy, call: cst.Call) -> bool:
@@ -246,21 +220,6 @@ def _parses(anatomy: Anatomy, calls: Iterable[cst.CSTNode]) -> bool:
         c.args[0].value for c in calls if isinstance(c, cst.Call) and c.args and anatomy.facts.decoder(c) is not None
     ]
     return any(Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(value) for value in given)
-
-
-def _varies(loop: cst.For, texts: list[cst.BaseExpression]) -> bool:
-    """A loop over repairs: what is parsed is put together anew each time (`text + ending`)."""
-    names = set(ex.target_names(loop.target))
-    return any(isinstance(text, cst.BinaryOperation) and mentions(names, text) for text in texts)
-
-
-def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) -> bool:
-    """`x = json.loads(x)`, `b = b.with_input(json.loads(raw))`: what fails leaves the name with what it had."""
-    target = statement.targets[0].target
-    slot = anatomy.facts.slots.of(target)
-    if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
-        return True
-    return isinstance(target, cst.Name) and statement.value is not call and mentions({target.value}, statement.value)
 
 
 def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
