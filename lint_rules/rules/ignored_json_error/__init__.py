@@ -1,8 +1,9 @@
 """# ignored-json-error (AGL501)
 
 ## What it does
-Reports `json.loads` of JSON that a model wrote (tool-call arguments), and `json.dumps` of such values, where an
-error ends the whole run, or is swallowed.
+Reports JSON of a model (the arguments of a tool call, or a call in its text) that a program parses, where the error of
+a malformed text ends the run or the turn, or is swallowed. Also `json.dumps` of parts of a call, where a value that
+says nothing takes the place of what cannot be written.
 
 ## Why is this bad
 Models write malformed JSON now and then: a reply is cut at its token limit, a quote is not escaped, a tool without
@@ -55,40 +56,40 @@ def run(client, messages, tools):
 ```
 
 ## How it decides
-The text must be known to come from a model, and is read by a decoder of JSON, `ast.literal_eval` or `eval`: the
-arguments of a tool call, streamed `partial_json`, or what such text flowed into, also in a function of another file,
-where that gets it. The way of the error is followed: to the handlers around the parse, and to those around the calls of
-the function, as far as the round loop; an error that is raised in its place is followed by its class. One that leaves
-the file, or a function whose docstring says what it raises, is its callers' affair, and is reported in the round loop
-of another file that asks by such a function and catches nothing.
-A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
-these, and more than a log reads; but not where every way from it leaves the round loop in which it stands, nor where
-all that it makes goes into a list which no round reads. A parser of several attempts tells of it where it raises in the
-end, or gives something else then. A `None` by which callers leave calls out of their list, or a test goes on to the
-next call, says nothing to the model. Nor does a handler that makes the same call all the same: with `{}` for what was
-parsed, with the text itself, which a tool is run with unasked or becomes the `input` of a `tool_use` block, with a dict
-of its own (`{"raw": text}`) whose key nothing asks for, or with the default that its callers name.
-A model's text is a call where what is parsed says what is done: a name and arguments are read of it, it is the key of
-what is looked up and called, or a call is put together of its parts. In such a text a piece in braces or fences may be
-a call or not, and a parse that fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`),
-or goes with something else that the same match has given, is a call; where it is passed over, and nothing is stored
-that says so, it is reported, and so is a call made of it with a name that stands beside it in the text. A reply that
-says anything else is reported where its error ends the rounds, or the attempts to get another one.
-Arguments that are parsed once more behind the loop over the calls are only looked at here, and nothing is lost; nor is
-a text malformed that has been parsed before on all ways here, or that an adapter has written itself.
-Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
-the user in a loop, which is over then, or that take it from where an installed package keeps it for the next run. A
-handler that stands around the request as well ends the turn, if no other request follows for this call, and it stores
-nothing, or no more than an answer in the model's name that does not say what has failed. A handler that leaves the
-rounds is none for a call of which all that is parsed is looked at, such as the mark of a judge.
-What is written as JSON is a model's own, and no error comes of it, but where the program makes a call itself of what it
-is handed by keywords: `json.dumps` without `default` is reported where that goes into a history, as the tool has run by
-then.
+The text must be known to come from a model, and is read by a decoder of JSON, `ast.literal_eval` or `eval`.
+
+**Reported when** its error
+
+1. leaves a round loop, or one that asks again for a reply that is not right: this also for text that is no call
+2. leaves a method or a function of a file without a round loop, which gets the text from its caller, its object or a
+   model; of scripts only the loop that asks the user, which is over then
+3. comes to a handler that stands around the request as well, from where no other request follows for this call, and
+   nothing is stored but an answer in the model's name; the function answers calls, or gives them on by their names
+4. comes to a handler that puts `{}`, `""`, `[]`, `None` or a dict of these in its place, also by `return` (but for
+   `None`), and that is stored, or handed to a call, a caller or a comparison, and no test tells it from what was parsed
+5. comes to a handler that only logs or ignores it, where what is parsed would be run, stored or given back
+
+**Followed**
+
+- the text: what arguments of a call and streamed pieces flow into, also in functions of other files
+- a call in a model's text: a name and arguments are read of what is parsed, or stand beside it in the text, or words
+  tell it from the rest (`<tool_call>`, `ACTION:`); braces and fences alone tell nothing
+- the error: over the handlers around the parse and around the calls of the function in its file, as far as the round
+  loop; one that is raised in its place by its class
+
+**Silent when**
+
+- the handler returns or stores anything that says more, and more than a log reads
+- the error leaves the file as an exception of its own, or the docstring says that it is raised
+- the text has been parsed or tested before on all ways here, by whom it comes or by what got the call; or the calls are
+  parsed once more behind the loop, and here only looked at
+- the text is what is there so far of a stream, was written by the file itself, or lies in a past that is rendered
+- something else is tried then, the text itself goes on, or the function raises in the end
+- a call in a model's text is passed over, and something that is no reply is stored behind it
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
-exception of its own, or its docstring says so. An exception whose class the file raises for whatever fails with a
-request, too, is none of its own.
+exception of its own, or its docstring says so.
 
 ## Fix safety
 Unsafe: where the loop over calls stores a tool message behind the parse, a call that cannot be parsed is answered by

@@ -8,6 +8,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values.known import sources
+from lint_rules.rules.ignored_json_error import outside
 from lint_rules.rules.ignored_json_error.parse_attempts import is_tried_otherwise
 from lint_rules.rules.ignored_json_error.uses import flows_on, is_tested, parsed_names, uses_after
 from lint_rules.syntax import expressions as ex
@@ -24,11 +25,19 @@ def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function
     elif isinstance(target, cst.Name):
         uses = uses_after(anatomy.module, target.value, handling.guard, function.node)
         tested = any(is_tested(anatomy.module, use, neutral) for use in uses)
-        goes_on = not tested and any(flows_on(anatomy.module, use) for use in uses)
+        new = outside.reads_reply(anatomy, call) or anatomy.calls.reaches_llm(function)
+        flowing = (use for use in uses if new or not _is_sent_back(anatomy, use))
+        goes_on = not tested and any(flows_on(anatomy.module, use) for use in flowing)
     else:  # a part of something goes where that goes, but for the messages of a past that is rendered
         around = (outer.iter for outer in anatomy.module.ancestors(call) if isinstance(outer, cst.For))
         goes_on = not any(map(anatomy.is_history, around))
     return neutral if goes_on else None
+
+
+def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
+    """Whether a value goes into a `tool_use` block: a past call put into another provider's form, that runs nothing."""
+    blocks = (ex.dict_items(outer) for outer in anatomy.module.ancestors(use) if isinstance(outer, cst.Dict))
+    return any("type" in items and ex.text(items["type"]) == "tool_use" for items in blocks)
 
 
 def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:

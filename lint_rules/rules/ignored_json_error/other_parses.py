@@ -67,14 +67,15 @@ def _is_settled(
     """Whether all ways to a node, since a value was bound, lead over what parses a part of it, or tests that."""
     words, names, here = ex.source(value, 400) + inside, names_in(value), {*anatomy.points(function, [node])}
     settled, tests = _settled(anatomy, function)
-    parsed, fails = settled.get(words, set()) - here, tests.get(words, frozenset())
+    parsed, fails = settled.get(words, set()) - here, tests.get(words, set())
     if not parsed and not fails:
         return False
 
     def says(tested: cst.CSTNode) -> bool | None:
         """What a test gives where the text is no JSON."""
-        branches = isinstance(tested, (cst.If, cst.While))
-        return evaluate(tested.test, lambda part: False if part in fails else None) if branches else None
+        if not isinstance(tested, (cst.If, cst.While)):
+            return None
+        return evaluate(tested.test, lambda part: False if part in fails else None)
 
     failed = (target for point in parsed for target, kind in point.successors if kind == "exception")
     bound = (each.point for each in anatomy.reaching(function).definitions if each.name in names)
