@@ -45,8 +45,9 @@ BECOMES = "malformed `call.function.arguments` becomes `{}`: the tool call goes 
         ("pass", "arguments = {}", SUPPRESS, DROPPED),
         ("pass", "pass", SUPPRESS, DROPPED),
         ("pass", "pass", TRY.replace("ENDING", "arguments = {}"), BECOMES),
+        ("pass", "pass", TRY.replace("ENDING", "arguments = {}; continue"), DROPPED),
     ],
-    ids=["skipped", "passed", "suppressed", "stale", "empty"],
+    ids=["skipped", "passed", "suppressed", "stale", "empty", "emptied and skipped"],
 )
 def test_what_comes_of_arguments_that_cannot_be_parsed(before: str, first: str, guarded: str, message: str) -> None:
     source = PARSE.replace("BEFORE", before).replace("FIRST", first).replace("GUARDED", guarded)

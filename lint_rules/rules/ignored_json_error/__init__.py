@@ -182,7 +182,7 @@ def _swallowed(anatomy: Anatomy, call: cst.Call, text: str, handling: Handling, 
     neutral = value_instead(anatomy, call, handling, function)
     if neutral is not None:
         return f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it"
-    dropped = is_dropped(anatomy, call, handling)
+    dropped = is_dropped(anatomy, call, handling, function)
     return f"the error of parsing `{text}` is dropped" if dropped else None
 
 

@@ -40,10 +40,14 @@ def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
     return any("type" in items and ex.text(items["type"]) == "tool_use" for items in blocks)
 
 
-def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
     """Whether the call that a model wrote is lost with the error: nothing else is tried, and it would be used."""
+    target = handling.target  # nobody reads the `{}` that is put into it: `arguments = {}` and `continue`
+    unread = isinstance(target, cst.Name) and not uses_after(
+        anatomy.module, target.value, handling.guard, function.node
+    )
     return (
-        handling.ending is Ending.DROPS
+        (unread or handling.ending is Ending.DROPS)
         and not _ends_in_error(anatomy, call, handling)
         and not is_tried_otherwise(anatomy, call, handling)
         and _is_put_to_use(anatomy, call)

@@ -16,8 +16,7 @@ from lint_rules.rules.ignored_json_error import dispatch, outside
 from lint_rules.rules.ignored_json_error.error_ways import way_of_error
 from lint_rules.rules.ignored_json_error.other_parses import is_parsed_before
 from lint_rules.rules.ignored_json_error.parse_attempts import is_marked
-from lint_rules.rules.ignored_json_error.uses import uses_after
-from lint_rules.syntax import expressions as ex
+from lint_rules.rules.ignored_json_error.uses import parsed_names, uses_after
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -122,26 +121,12 @@ def part_of_call(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence 
 
 
 def is_rewritten(anatomy: Anatomy, call: cst.Call) -> bool:
-    """An editor of stored calls: what is parsed of a message that was looked up goes back into JSON text, changed."""
-    function, statement = anatomy.module.scope_of[call].function, anatomy.module.statement(call)
-    if not isinstance(statement, cst.Assign) or anatomy.calls.reaches_llm(function):
-        return False
-    if not outside.is_looked_up(anatomy, call):
-        return False
-    names = [name for target in statement.targets for name in ex.target_names(target.target)]
-    uses = [use for name in names for use in uses_after(anatomy.module, name, statement, function.node)]
-    written = [use for use in uses if _is_encoded(anatomy, use)]
-    edited = [use for use in uses if _is_stored_into(anatomy, use)]
-    return bool(written and edited) and len(written) + len(edited) == len(uses)
-
-
-def _is_encoded(anatomy: Anatomy, use: cst.Name) -> bool:
-    """`json.dumps(use)`."""
-    call = anatomy.module.parent.get(anatomy.module.parent[use])
-    return isinstance(call, cst.Call) and anatomy.facts.encoder(call) is not None
-
-
-def _is_stored_into(anatomy: Anatomy, use: cst.Name) -> bool:
-    """`use[key] = value`."""
-    parent = anatomy.module.parent[use]
-    return isinstance(parent, cst.Subscript) and isinstance(anatomy.module.parent[parent], cst.AssignTarget)
+    """An editor of stored calls: what is parsed of a message goes back into JSON text, changed, and no model is asked."""
+    module, function = anatomy.module, anatomy.module.scope_of[call].function
+    names, line = parsed_names(module, call), module.statement(call)
+    uses = [use for name in names for use in uses_after(module, name, line, function.node)]
+    above = [(module.parent[use], module.parent[module.parent[use]]) for use in uses]
+    written = [on for _, on in above if isinstance(on, cst.Call) and anatomy.facts.encoder(on) is not None]
+    edited = [on for part, on in above if isinstance(part, cst.Subscript) and isinstance(on, cst.AssignTarget)]
+    only = bool(written and edited) and len(written) + len(edited) == len(uses)
+    return only and not anatomy.calls.reaches_llm(function)

@@ -112,24 +112,6 @@ def _is_stored(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     return any(source is not None and Kind.HISTORY in anatomy.facts.kinds(source) for source in bound)
 
 
-def is_looked_up(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether the text lies in something that a call of the program gives, no model's reply: a stored message."""
-    here: cst.BaseExpression | None = call.args[0].value
-    for _ in range(_DEEPEST):
-        here = ex.inner(here.expression) if isinstance(here, cst.Await) else here
-        pair = ex.member(here) if here is not None else None
-        if pair is not None:
-            here = pair[0]
-        elif isinstance(here, cst.Subscript):
-            here = here.value
-        elif isinstance(here, cst.Name):
-            slot = anatomy.facts.slots.of(here)
-            here = source_of(anatomy, slot) if slot is not None and slot[0] == "var" else None
-        else:
-            break
-    return isinstance(here, cst.Call) and here not in anatomy.facts.calls and ex.called_name(here)[:1].islower()
-
-
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether the text is taken from a reply that has just come: of a request, the message in it, pieces of a stream.
 
