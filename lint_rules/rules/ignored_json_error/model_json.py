@@ -17,6 +17,7 @@ from lint_rules.rules.ignored_json_error.error_ways import way_of_error
 from lint_rules.rules.ignored_json_error.other_parses import is_parsed_before
 from lint_rules.rules.ignored_json_error.parse_attempts import is_marked
 from lint_rules.rules.ignored_json_error.uses import parsed_names, uses_after
+from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -62,48 +63,32 @@ def _ends_rounds(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence 
 
 
 def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    """Arguments this file has written itself with `json.dumps`: never malformed.
+    """Arguments this file has written itself with `json.dumps`: never malformed. What comes out of a reply is not.
 
-    They are read back from messages; or from calls, of which the class makes all with such arguments. What comes out
-    of a reply is not.
+    They are read back from messages, or out of objects that an adapter makes, but for the part in which those lie; or
+    from calls, of which the class makes all with such arguments.
     """
+    text, facts = call.args[0].value, anatomy.facts
     if outside.reads_reply(anatomy, call):
         return False
-    if isinstance(text := call.args[0].value, cst.Attribute):
-        return outside.renders_the_past(anatomy, call, function) and _is_made_encoded(anatomy, text)
-    made = [
-        (anatomy.module.scope_of[node].function.owner, _encodes(anatomy, parts["arguments"]))
-        for node, parts in anatomy.made
-        if "arguments" in parts
-    ]
-    of_class = [encoded for owner, encoded in made if owner is not None and owner is function.owner]
-    if of_class and all(of_class):
-        return True
-    return bool(made) and all(encoded for _, encoded in made) and outside.renders_the_past(anatomy, call, function)
+    if isinstance(text, cst.Attribute):
+        name, whole = text.attr.value, text.value.attr.value if isinstance(text.value, cst.Attribute) else None
+        parts_of = [parts for node, parts in anatomy.made if isinstance(node, cst.Call) and made_class(anatomy, node)]
+        made = [facts.encoder(parts[name]) is not None for parts in parts_of if name in parts and whole not in parts]
+    else:
+        told = [(node, _encodes(anatomy, parts["arguments"])) for node, parts in anatomy.made if "arguments" in parts]
+        owners = [(anatomy.module.scope_of[node].function.owner, encoded) for node, encoded in told]
+        of_class = [encoded for owner, encoded in owners if owner is not None and owner is function.owner]
+        if of_class and all(of_class) and _is_read_by_key(anatomy, text):
+            return True
+        made = [encoded for _, encoded in told]
+    return bool(made) and all(made) and outside.renders_the_past(anatomy, call, function)
 
 
-def _is_made_encoded(anatomy: Anatomy, text: cst.Attribute) -> bool:
-    """Whether an adapter makes all objects that have such an attribute, of classes of the project, with its own JSON.
-
-    The adapter is this file; where it makes none, the files that it imports classes from.
-    """
-    name, whole = text.attr.value, text.value.attr.value if isinstance(text.value, cst.Attribute) else None
-    for made in (_fields_made(there, name, whole) for there in (anatomy,)):
-        if made:
-            return all(made)
-    return False
-
-
-def _fields_made(anatomy: Anatomy, name: str, whole: str | None) -> list[bool]:
-    """Whether each object of a class of the project that a file makes with a field gets JSON there that it writes.
-
-    Not those that have the part `whole`, in which that object lies.
-    """
-    return [
-        anatomy.facts.encoder(parts[name]) is not None
-        for node, parts in anatomy.made
-        if name in parts and whole not in parts and isinstance(node, cst.Call) and made_class(anatomy, node) is not None
-    ]
+def _is_read_by_key(anatomy: Anatomy, text: cst.BaseExpression) -> bool:
+    """`call["arguments"]`, `call.get("arguments")`, also by a name: not what a stream brings."""
+    pairs = [ex.member(ex.inner(value)) for value in anatomy.facts.values_of(text) or [text]]
+    return all(pair is not None and pair[1] == "arguments" for pair in pairs)
 
 
 def _encodes(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
@@ -121,7 +106,7 @@ def part_of_call(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence 
 
 
 def is_rewritten(anatomy: Anatomy, call: cst.Call) -> bool:
-    """An editor of stored calls: what is parsed of a message goes back into JSON text, changed, and no model is asked."""
+    """An editor of stored calls: what is parsed of a message goes back into JSON text, changed; it asks no model."""
     module, function = anatomy.module, anatomy.module.scope_of[call].function
     names, line = parsed_names(module, call), module.statement(call)
     uses = [use for name in names for use in uses_after(module, name, line, function.node)]

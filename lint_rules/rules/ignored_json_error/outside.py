@@ -1,4 +1,4 @@
-"""Texts that no model wrote: they come from outside, are kept by a package, or were looked up or made of the past."""
+"""Where a text comes from: from outside of a function, out of a reply that has just come, or out of a past."""
 
 from __future__ import annotations
 
