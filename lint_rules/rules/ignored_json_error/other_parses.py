@@ -28,7 +28,7 @@ def is_parsed_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     it lies, or all calls of the loop around.
     """
     text = call.args[0].value
-    handed = (text, ex.owner(text), *(having for _, having in _gone_through(anatomy, call)))
+    handed = (text, ex.owner(text), *(calls for _, calls in _gone_through(anatomy, call)))
     if any(_is_settled(anatomy, call, function, each) for each in handed):
         return True
     root, sites = ex.owner(text), anatomy.calls.sites[function]
@@ -45,20 +45,19 @@ def is_parsed_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
 def is_parsed_again(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     """Whether the calls of the loop around a parse are parsed once more behind it: this one only looked at them."""
     module, (settled, _) = anatomy.module, _settled(anatomy, function)
-    for loop, having in _gone_through(anatomy, call):
-        words = ex.source(having, 400)
-        points = (point for key in (words, f"each of {words}") for point in settled.get(key, ()))
-        lines = (point.statement for point in points if point.statement is not None)
+    for loop, calls in _gone_through(anatomy, call):
+        words = ex.source(calls, 400)
+        keys = (words, f"each of {words}", ex.source(ex.owner(calls), 400))
+        lines = (point.statement for key in keys for point in settled.get(key, ()) if point.statement is not None)
         if any(module.before(loop, line) and not module.inside(line, loop) for line in lines):
             return True
     return False
 
 
 def _gone_through(anatomy: Anatomy, node: cst.CSTNode) -> list[tuple[cst.For, cst.BaseExpression]]:
-    """The loops over calls around a node, each with the list, and with what that is read of."""
+    """The loops over calls around a node, each with the list."""
     loops = [(outer, counted(outer.iter)) for outer in anatomy.module.ancestors(node) if isinstance(outer, cst.For)]
-    lists = [(loop, calls) for loop, calls in loops if anatomy.facts.is_kind(calls, Kind.CALLS)]
-    return [(loop, having) for loop, calls in lists for having in (calls, ex.owner(calls))]
+    return [(loop, calls) for loop, calls in loops if anatomy.facts.is_kind(calls, Kind.CALLS)]
 
 
 def _is_settled(
@@ -95,7 +94,7 @@ def _settled(anatomy: Anatomy, function: Scope) -> tuple[dict[str, set[Point]], 
         each: list[str] = []
         if anatomy.facts.decoder(call) is not None:
             told = [arg.value for arg in call.args[:1]]
-            each = [f"each of {ex.source(having, 400)}" for _, having in _gone_through(anatomy, call)]
+            each = [f"each of {ex.source(calls, 400)}" for _, calls in _gone_through(anatomy, call)]
         elif anatomy.facts.encoder(call) is not None:
             told = ex.assigned(anatomy.module.parent[call])
         elif any(not _OF_CALLS.isdisjoint(anatomy.facts.kinds(arg.value)) for arg in call.args):
