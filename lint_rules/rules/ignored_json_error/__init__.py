@@ -89,7 +89,8 @@ The text must be known to come from a model, and is read by a decoder of JSON, `
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
-exception of its own, or its docstring says so.
+exception of its own, or its docstring says so. Nor is a handler reported that puts a dict of its own or the text in
+the place (`{"raw": text}`), or a `None` by which callers leave the call out.
 
 ## Fix safety
 Unsafe: where the loop over calls stores a tool message behind the parse, a call that cannot be parsed is answered by
