@@ -1,8 +1,9 @@
 """# ignored-json-error (AGL501)
 
 ## What it does
-Reports `json.loads` of JSON that a model wrote (tool-call arguments), and `json.dumps` of such values, where an
-error ends the whole run, or is swallowed.
+Reports JSON of a model (the arguments of a tool call, or a call in its text) that a program parses, where the error of
+a malformed text ends the run or the turn, or is swallowed. Also `json.dumps` of parts of a call, where a value that
+says nothing takes the place of what cannot be written.
 
 ## Why is this bad
 Models write malformed JSON now and then: a reply is cut at its token limit, a quote is not escaped, a tool without
@@ -55,40 +56,41 @@ def run(client, messages, tools):
 ```
 
 ## How it decides
-The text must be known to come from a model, and is read by a decoder of JSON, `ast.literal_eval` or `eval`: the
-arguments of a tool call, streamed `partial_json`, or what such text flowed into, also in a function of another file,
-where that gets it. The way of the error is followed: to the handlers around the parse, and to those around the calls of
-the function, as far as the round loop; an error that is raised in its place is followed by its class. One that leaves
-the file, or a function whose docstring says what it raises, is its callers' affair, and is reported in the round loop
-of another file that asks by such a function and catches nothing.
-A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
-these, and more than a log reads; but not where every way from it leaves the round loop in which it stands, nor where
-all that it makes goes into a list which no round reads. A parser of several attempts tells of it where it raises in the
-end, or gives something else then. A `None` by which callers leave calls out of their list, or a test goes on to the
-next call, says nothing to the model. Nor does a handler that makes the same call all the same: with `{}` for what was
-parsed, with the text itself, which a tool is run with unasked or becomes the `input` of a `tool_use` block, with a dict
-of its own (`{"raw": text}`) whose key nothing asks for, or with the default that its callers name.
-A model's text is a call where what is parsed says what is done: a name and arguments are read of it, it is the key of
-what is looked up and called, or a call is put together of its parts. In such a text a piece in braces or fences may be
-a call or not, and a parse that fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`),
-or goes with something else that the same match has given, is a call; where it is passed over, and nothing is stored
-that says so, it is reported, and so is a call made of it with a name that stands beside it in the text. A reply that
-says anything else is reported where its error ends the rounds, or the attempts to get another one.
-Arguments that are parsed once more behind the loop over the calls are only looked at here, and nothing is lost; nor is
-a text malformed that has been parsed before on all ways here, or that an adapter has written itself.
-Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
-the user in a loop, which is over then, or that take it from where an installed package keeps it for the next run. A
-handler that stands around the request as well ends the turn, if no other request follows for this call, and it stores
-nothing, or no more than an answer in the model's name that does not say what has failed. A handler that leaves the
-rounds is none for a call of which all that is parsed is looked at, such as the mark of a judge.
-What is written as JSON is a model's own, and no error comes of it, but where the program makes a call itself of what it
-is handed by keywords: `json.dumps` without `default` is reported where that goes into a history, as the tool has run by
-then.
+The text must be known to come from a model, and is read by a decoder of JSON, `ast.literal_eval` or `eval`.
+
+**Reported when** its error
+
+1. leaves a round loop, or one that asks again for a reply that is not right: this also for text that is no call
+2. leaves a method or a function of a file without a round loop, which gets the text from its caller, its object or a
+   model; of scripts only the loop that asks the user, which is over then
+3. comes to a handler that stands around the request as well, from where no other request follows for this call, and
+   nothing is stored but an answer in the model's name; the function answers calls, or gives them on by their names
+4. comes to a handler that puts `{}`, `""`, `[]`, `None` or a dict of these in its place, also by `return` (but for
+   `None`), and that is stored, or handed to a call, a caller or a comparison, and no test tells it from what was parsed
+5. comes to a handler that only logs or ignores it, where what is parsed would be run, stored or given back
+
+**Followed**
+
+- the text: what arguments of a call and streamed pieces flow into, also in functions of other files
+- a call in a model's text: a name and arguments are read of what is parsed, or stand beside it in the text, or words
+  tell it from the rest (`<tool_call>`, `ACTION:`); braces and fences alone tell nothing
+- the error: over the handlers around the parse and around the calls of the function in its file, as far as the round
+  loop; one that is raised in its place by its class
+
+**Silent when**
+
+- the handler returns or stores anything that says more, and more than a log reads
+- the error leaves the file as an exception of its own, or the docstring says that it is raised
+- the text has been parsed or tested before on all ways here, by whom it comes or by what got the call; or the calls are
+  parsed once more behind the loop, and here only looked at
+- the text is what is there so far of a stream, was written by the file itself, or lies in a past that is rendered
+- something else is tried then, the text itself goes on, or the function raises in the end
+- a call in a model's text is passed over, and something that is no reply is stored behind it
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
-exception of its own, or its docstring says so. An exception whose class the file raises for whatever fails with a
-request, too, is none of its own.
+exception of its own, or its docstring says so. Nor is a handler reported that puts a dict of its own or the text in
+the place (`{"raw": text}`), or a `None` by which callers leave the call out.
 
 ## Fix safety
 Unsafe: where the loop over calls stores a tool message behind the parse, a call that cannot be parsed is answered by
@@ -104,7 +106,6 @@ there one where the loop stores other messages with the answer, which it may nee
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
@@ -112,32 +113,17 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Handling
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.finding import Confidence
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.rules.ignored_json_error import outside
-from lint_rules.rules.ignored_json_error.error_ways import SILENT, way_of_error
-from lint_rules.rules.ignored_json_error.failed_parses import (
-    gives_nothing,
-    held_instead,
-    is_dropped,
-    is_left_out,
-    is_put_to_use,
-    passes_over,
-    value_instead,
-)
+from lint_rules.rules.ignored_json_error.error_ways import way_of_error
+from lint_rules.rules.ignored_json_error.failed_parses import is_dropped, value_instead
 from lint_rules.rules.ignored_json_error.fixes import repair
-from lint_rules.rules.ignored_json_error.foreign_parses import ForeignParse, foreign_parses, raised_by_requests
-from lint_rules.rules.ignored_json_error.model_json import (
-    handed_by_people,
-    is_rewritten,
-    part_of_call,
-    written_by_model,
-)
+from lint_rules.rules.ignored_json_error.model_json import is_rewritten, part_of_call, written_by_model
 from lint_rules.rules.ignored_json_error.parse_attempts import is_attempt
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.reaching import Definition
 
-_UNTOLD = "and the model is never told"
 _HELP = (
     "catch the error where the call is answered, and answer it: append the tool message with the error text as content,"
     " so that the model can write the call again"
@@ -145,17 +131,14 @@ _HELP = (
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for node in anatomy.module.nodes_of(cst.Call):
-        decodes, encodes = anatomy.facts.decoder(node) is not None, anatomy.facts.encoder(node) is not None
-        function = anatomy.module.scope_of[node].function
-        if not (decodes or encodes) or not node.args or isinstance(anatomy.module.statement(node), cst.Assert):
+    for call in anatomy.module.nodes_of(cst.Call):
+        if not call.args or isinstance(anatomy.module.statement(call), cst.Assert):
             continue
-        if decodes:
-            yield from _decoded(anatomy, node, function)
-        else:
-            yield from _encoded(anatomy, node, function)
-    for parse in (*foreign_parses(anatomy), *raised_by_requests(anatomy)):
-        yield from _foreign(anatomy, parse)
+        function = anatomy.module.scope_of[call].function
+        if anatomy.facts.decoder(call) is not None:
+            yield from _decoded(anatomy, call, function)
+        elif anatomy.facts.encoder(call) is not None:
+            yield from _encoded(anatomy, call, function)
 
 
 def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
@@ -163,126 +146,56 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     if evidence is None:
         return
     given = call.args[0].value
-    text = ex.source(given, 50)
-    note = Note(evidence.root.node, f"written by the model: {evidence.root.clause}")
-    way = way_of_error(anatomy, call, function, set())
-    handling = way.handling or (handlers.handling_of(anatomy.module, call, way.errors) if way.told else None)
-    if handling is not None:
-        yield from _swallowed(anatomy, call, text, note, handling, function)
-    elif way.loop is not None and way.ended is not None:
-        if way.meant or (is_put_to_use(anatomy, call) and not is_attempt(anatomy, call, way.ended, function)):
-            message = f"malformed `{text}` ends the run: its handler leaves the round loop, and the model is never told"
-            notes = (note, Note(way.ended.handler, "this handler"), Note(way.loop.node, "the round loop that it ends"))
-            yield Draft(call, message, _HELP, notes)
+    text, is_call = ex.source(given, 50), Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given)
+    way, handling = way_of_error(anatomy, call, function, set()), None
+    confidence: Confidence = "high"
+    related = [Note(evidence.root.node, f"written by the model: {evidence.root.clause}")]
+    if way.handling is not None:
+        handling = way.handling
+        message = _swallowed(anatomy, call, text, handling, function)
+        related.append(Note(handling.handler, f"this handler {handling.ending.value}"))
     elif way.ended is not None:
-        if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given):
-            message = f"malformed `{text}` ends the turn: the handler around it gives up, and the model is never told"
-            at = Note(way.ended.handler, "this handler")
-            yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, None))
+        message = f"malformed `{text}` ends the turn: the handler around it gives up" if is_call else None
+        related.append(Note(way.ended.handler, "this handler"))
     elif way.loop is not None:
-        bad = "call" if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given) else "reply"
         message = (
-            f"malformed `{text}` raises out of the round loop: one bad {bad} ends the run, the model is never told"
+            f"malformed `{text}` raises out of the round loop: one bad {'call' if is_call else 'reply'} ends the run"
         )
-        end = Note(way.loop.node, "the round loop that it ends")
-        yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
-    elif handlers.shown_only(anatomy.module, call) or way.told or is_rewritten(anatomy, call):
+        related.append(Note(way.loop.node, "the round loop that it ends"))
+    elif way.told or handlers.shown_only(anatomy.module, call) or is_rewritten(anatomy, call):
         return
     elif way.talk is not None:
-        message = f"malformed `{text}` ends the talk with the user: one bad call, and the model is never told"
-        end = Note(way.talk, "the loop that asks the user, and is over then")
-        yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
-    elif way.script:
-        if outside.is_kept_by_package(anatomy, given):
-            message = f"malformed `{text}` ends each run of this page, which has it still: the chat is stuck, {_UNTOLD}"
-            yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
-    elif outside.comes_from_outside(anatomy, given, function):
-        message = (
-            f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"
-        )
-        yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
+        message = f"malformed `{text}` ends the talk with the user: one bad call"
+        related.append(Note(way.talk, "the loop that asks the user, and is over then"))
+    else:
+        reached = not way.script and outside.comes_from_outside(anatomy, given, function)
+        message = f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn" if reached else None
+        confidence = "medium"
+    if message is not None:
+        fix = repair(anatomy, call, handling)
+        yield Draft(call, f"{message}, the model is never told", _HELP, tuple(related), confidence, fix=fix)
 
 
-def _foreign(anatomy: Anatomy, found: ForeignParse) -> Iterator[Draft]:
-    """Text that a function of another file parses: reported where it is handed over."""
-    text, name = ex.source(found.given, 50), found.callee.name
-    shown = found.there.module if found.asks else None
-    note = Note(found.evidence.root.node, f"written by the model: {found.evidence.root.clause}", shown)
-    if found.way.handling is not None:
-        if gives_nothing(found.way.handling) and passes_over(anatomy, found.call):
-            message = f"in `{name}`, the error of parsing `{text}` is dropped: nothing comes of it here, {_UNTOLD}"
-            at = Note(found.way.handling.handler, "this handler", found.there.module)
-            yield Draft(found.call, message, _HELP, (note, at))
-            return
-        drafts = _swallowed(found.there, found.parse, text, note, found.way.handling, found.function)
-        for draft in drafts:
-            notes = tuple(replace(n, module=found.there.module) for n in draft.related if isinstance(n, Note))[1:]
-            yield Draft(found.call, f"in `{name}`, {draft.message}", _HELP, (note, *notes))
-    elif found.way.meant or not found.way.told:
-        function = anatomy.module.scope_of[found.call].function
-        way = way_of_error(anatomy, found.call, function, set(), found.way.errors)
-        if way.loop is not None:
-            then = "; the handler here leaves" if way.ended is not None else " and of"
-            message = (
-                f"malformed `{text}` raises out of `{name}`{then} the round loop: one bad call ends the run,"
-                " the model is never told"
-            )
-            parsed = Note(found.parse, "it is parsed here", found.there.module)
-            yield Draft(found.call, message, _HELP, (note, parsed, Note(way.loop.node, "the round loop that it ends")))
-
-
-def _swallowed(
-    anatomy: Anatomy, call: cst.Call, text: str, note: Note, handling: Handling, function: Scope
-) -> Iterator[Draft]:
+def _swallowed(anatomy: Anatomy, call: cst.Call, text: str, handling: Handling, function: Scope) -> str | None:
+    """What is said of an error that a handler swallows; None where that is no harm."""
     if is_attempt(anatomy, call, handling, function):
-        return
+        return None
     neutral = value_instead(anatomy, call, handling, function)
     if neutral is not None:
-        instead = "stays as it is" if ex.source(neutral, 50) == text else f"becomes `{ex.source(neutral)}`"
-        message = f"malformed `{text}` {instead}: the tool call goes on with it, the model is never told"
-    elif is_dropped(anatomy, call, handling):
-        held = [
-            _told(definition, anatomy.module.statement(call)) for definition in held_instead(anatomy, call, handling)
-        ]
-        message = f"the error of parsing `{text}` is dropped: the call gets no result and the model is never told"
-        if held:
-            told = " or ".join(dict.fromkeys(held))
-            message = f"malformed `{text}` is passed over: the tool call goes on with {told}, the model is never told"
-    elif is_left_out(anatomy, call, handling, function):
-        message = f"the error of parsing `{text}` is dropped: its callers leave the call out, the model is never told"
-    else:
-        return
-    at = Note(handling.handler, f"this handler {handling.ending.value}")
-    yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, handling))
-
-
-def _told(held: Definition, parse: cst.CSTNode) -> str:
-    """What goes into the tool call for what could not be parsed."""
-    if held.point.statement is parse:
-        return "the arguments of the call before"
-    return f"`{ex.source(held.value, 30)}`" if held.value is not None else f"what `{held.name}` held before"
+        return f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it"
+    dropped = is_dropped(anatomy, call, handling, function)
+    return f"the error of parsing `{text}` is dropped" if dropped else None
 
 
 def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
     evidence = part_of_call(anatomy, call, function)
-    if evidence is None:
-        return
-    handling = handlers.handling_of(anatomy.module, call, handlers.ENCODE_ERRORS)
-    note = Note(evidence.root.node, f"part of a tool call: {evidence.root.clause}")
-    giver = handed_by_people(anatomy, evidence) if handling is None and len(call.args) == 1 else None
-    if giver is not None and any(anatomy.transcript.stored(function)):
-        message = (
-            f"`{ex.source(call.args[0].value, 50)}` need be no JSON, as callers of `{giver.name}` hand over whatever"
-            " they like: an error here leaves a run of the tool that the history does not tell of"
-        )
-        yield Draft(call, message, "give it a `default=` for what is no JSON", (note,), "medium")
-    if handling is None or handling.ending not in SILENT:
-        return
-    neutral = value_instead(anatomy, call, handling, function)
-    if neutral is None:
+    handling = handlers.handling_of(anatomy.module, call, handlers.ENCODE_ERRORS) if evidence is not None else None
+    neutral = value_instead(anatomy, call, handling, function) if handling is not None else None
+    if evidence is None or handling is None or neutral is None:
         return
     message = (
         f"what cannot be serialized becomes `{ex.source(neutral)}`: all such values look alike, and nobody is told"
     )
+    note = Note(evidence.root.node, f"part of a tool call: {evidence.root.clause}")
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     yield Draft(call, message, "compare the values themselves, or let the model see the error", (note, at))

@@ -102,7 +102,7 @@ def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
             others = (value for key, value in parts.items() if key not in parsed and not _is_same(facts, value, call))
             beside = (_matches(facts, value, function) for value in others)
             return (named and not parsed.isdisjoint(_ARGUMENT_KEYS)) or not all(map(match.isdisjoint, beside))
-    return runs_chosen(facts, call, function)
+    return False
 
 
 def _is_same(facts: Facts, value: cst.BaseExpression, call: cst.Call) -> bool:
@@ -183,12 +183,6 @@ def runs_tool_with(facts: Facts, call: cst.Call, function: Scope) -> Evidence | 
         if passed & named or any(_is_tool(table, key, own) for table, key in _picks(facts, func)):
             return Evidence("is parsed into the arguments of the tool that is run here", user)
     return None
-
-
-def runs_chosen(facts: Facts, call: cst.Call, function: Scope) -> bool:
-    """Whether a parsed value is handed to a function that was picked out of a table: `TABLE[name](**given)`."""
-    users = (user for user in _users(facts, call, function) if user is not call)
-    return any(True for user in users for _ in _picks(facts, user.func))
 
 
 def _got(function: Scope) -> set[str]:

@@ -7,33 +7,25 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterable
-from dataclasses import replace
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import compares_size
-from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling, kept_by_gather
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.rounds.waits import Waits, is_input
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.provenance import made_from
-from lint_rules.anatomy.values.slots import Slot
-from lint_rules.rules.ignored_json_error import dispatch
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope, SourceModule, decorators
+from lint_rules.syntax.memo import once
+from lint_rules.syntax.module import Scope, decorators
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import walk
 
-_SENT = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.RESULT})
 SILENT = (Ending.NEUTRAL, Ending.DROPS)
 
 
@@ -42,10 +34,9 @@ class Way:
     """What becomes of the error: swallowed by a handler, out of a round loop, told to somebody, or out of the file.
 
     `script` is set where all ways out of the file end in module-level code, and `talk` is a loop there that asks a
-    person in each round, and is over then. `errors` are the names of what is raised,
-    and `meant` says that somebody does so for his callers: by an error of his own that tells this one from what else
-    may fail with a request, or as his docstring says. `ended` is
-    the handler in the loop that ends it, or that gives up a turn of one round, whatever else it does.
+    person in each round, and is over then. `errors` are the names of what is raised on, and `meant` says that somebody
+    does so for his callers: by an error of his own that tells this one from what else may fail with a request, or as
+    his docstring says. `ended` is the handler that gives up a turn of one round, whatever else it does.
     """
 
     handling: Handling | None = None
@@ -57,75 +48,51 @@ class Way:
     meant: bool = False
     ended: Handling | None = None
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it ends where somebody handles the error."""
-        return self.told or self.handling is not None
-
 
 def way_of_error(
-    anatomy: Anatomy,
-    node: cst.CSTNode,
-    function: Scope,
-    seen: set[Scope],
-    errors: frozenset[str] = handlers.LITERAL_ERRORS,
-    *,
-    meant: bool = False,
+    anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set[Scope], before: Way | None = None
 ) -> Way:
     """Follow an error from `node` outwards: handlers up to the round loop, then the calls of the function.
 
     One that is raised in its place is followed like it; where it leaves the file, callers elsewhere are told.
     """
     loop = _loop_around(anatomy, node, function)
-    way = way_inside(anatomy, node, function, loop, errors)
-    if loop is None and way.ended is not None and not _is_turn(anatomy, node, {*seen, function}):
+    way = _way_inside(anatomy, node, function, loop, before or Way())
+    if way.ended is not None and not any(_answers(anatomy, each) for each in {*seen, function}):
         return Way(told=True)
-    if way.is_over or way.ended is not None:
-        return replace(way, meant=meant or way.meant)
+    if way.told or way.handling is not None or way.ended is not None:
+        return way
     if loop is not None:
-        promised = _raises_by_contract(function)
-        return Way(loop=None if promised else loop, told=promised, errors=way.errors, meant=meant or way.meant)
-    meant = meant or way.meant
+        return Way(told=True) if _raises_by_contract(function) else Way(loop=loop)
     seen.add(function)  # one that is left from several places is left once
     sites = [site for site in anatomy.calls.sites[function] if site.caller not in seen]
-    ways = [way_of_error(anatomy, site.node, site.caller, seen, way.errors, meant=meant) for site in sites]
+    ways = [way_of_error(anatomy, site.node, site.caller, seen, way) for site in sites]
     for wanted in ("loop", "handling", "ended", "told"):
         for found in ways:
             if getattr(found, wanted):
                 return found
-    if meant:
-        return Way(told=True, errors=way.errors, meant=True)
-    talk = next((way.talk for way in ways if way.talk is not None), _talk_around(anatomy, node, function))
-    if function.kind == "module":
-        return Way(script=True, talk=talk)
-    return Way(script=bool(ways) and all(way.script for way in ways) and function.owner is None, talk=talk)
+    if way.meant:
+        return Way(told=True)
+    talk = next((found.talk for found in ways if found.talk is not None), _talk_around(anatomy, node, function))
+    left = bool(ways) and all(found.script for found in ways) and function.owner is None
+    return Way(script=left or function.kind == "module", talk=talk)
 
 
-def way_inside(
-    anatomy: Anatomy,
-    node: cst.CSTNode,
-    function: Scope,
-    loop: RoundLoop | None = None,
-    errors: frozenset[str] = handlers.LITERAL_ERRORS,
-) -> Way:
+def _way_inside(anatomy: Anatomy, node: cst.CSTNode, function: Scope, loop: RoundLoop | None, before: Way) -> Way:
     """What becomes of an error as far as the function, or a loop in it, reaches; not over where it leaves that."""
-    here, meant = node, _raises_by_contract(function)
+    here, errors, meant = node, before.errors, before.meant or _raises_by_contract(function)
     while (handling := handlers.handling_of(anatomy.module, here, errors, loop.node if loop else None)) is not None:
         if handling.ending in SILENT:
             return Way(handling=handling)
-        if loop is not None and _only_collects(anatomy, handling, loop):
-            return Way(handling=replace(handling, ending=Ending.DROPS))
-        raised = _raised(anatomy, handling) if handling.ending is Ending.RAISES else frozenset()
+        raised = _raised(anatomy, handling)
         whole = _takes_all(anatomy, handling, function)
         if not raised:
-            if handling.ending is not Ending.RAISES or whole:
-                if _leaves(anatomy, handling, loop) if loop is not None else _gives_up(anatomy, handling, function):
-                    return Way(loop=loop, errors=errors, meant=meant, ended=handling)
-            return Way(told=True)
-        meant = meant or not (whole or _raises(handling.handler) & _raised_for_requests(anatomy, anatomy.module.top))
+            ends = loop is None and (whole or handling.ending is not Ending.RAISES)
+            return Way(ended=handling) if ends and _gives_up(anatomy, handling, function) else Way(told=True)
+        meant = meant or not whole
         here, errors = handling.guard, raised
-    gathered = kept_by_gather(anatomy.module, node)
-    return Way(told=gathered or _caught_by_decorator(anatomy, function), errors=errors, meant=meant)
+    told = kept_by_gather(anatomy.module, node) or _caught_by_decorator(anatomy, function)
+    return Way(told=told, errors=errors, meant=meant)
 
 
 def _takes_all(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
@@ -133,39 +100,6 @@ def _takes_all(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
     guarded = anatomy.module.nodes_inside(handling.guard.body, function, cst.Call)
     caught = exceptions.caught(handling.handler)
     return not caught.isdisjoint(exceptions.CATCH_ALL) and any(map(anatomy.calls.asks, guarded))
-
-
-@kept
-def _raised_for_requests(anatomy: Anatomy, top: Scope) -> frozenset[str]:
-    """The classes of what a file raises for whatever fails with a request: no caller tells that from another error."""
-    guards = ((guard, handler) for guard in anatomy.module.nodes_of(cst.Try) for handler in guard.handlers)
-    handlings = (Handling(guard, handler, Ending.RAISES) for guard, handler in guards)
-    taking = (each for each in handlings if _takes_all(anatomy, each, anatomy.module.scope_of[each.guard].function))
-    return frozenset[str]().union(*(_raises(each.handler) for each in taking))
-
-
-def _raises(handler: cst.CSTNode) -> frozenset[str]:
-    """The classes of the errors that a handler raises."""
-    raised = (node.exc for node in walk(handler) if isinstance(node, cst.Raise) and node.exc is not None)
-    return frozenset(ex.dotted(ex.uncalled(exc)) or "" for exc in raised) - {""}
-
-
-def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
-    """Whether a handler in a round loop ends that: no way from it leads to another round, or to another request."""
-    return _is_the_end(anatomy, handling, loop.function, anatomy.flow(loop.function).at(loop.node))
-
-
-def _is_turn(anatomy: Anatomy, node: cst.CSTNode, functions: Iterable[Scope]) -> bool:
-    """Whether what is parsed at a node runs a tool where it was asked for, or a function answers calls.
-
-    To fill in a form is no turn; who only runs a tool gives its caller what is to be answered.
-    """
-    here, derived = anatomy.module.scope_of[node].function, ReplyPlaces(anatomy).derived
-    if isinstance(node, cst.Call) and dispatch.runs_chosen(anatomy.facts, node, here):
-        asked = (call for call in here.nodes_of(cst.Call) if anatomy.calls.asks(call))
-        if any(holds(ex.handed(node), call, derived(here, call)) for call in asked):
-            return True
-    return any(_answers(anatomy, function) for function in functions)
 
 
 @once(circular=False)
@@ -202,71 +136,30 @@ def _gives_on_name(anatomy: Anatomy, node: cst.CSTNode) -> bool:
     )
 
 
-def _is_the_end(anatomy: Anatomy, handling: Handling, function: Scope, rounds: Iterable[Point] = ()) -> bool:
-    """Whether no way from a handler leads to another request; what the next call of the same reply leads to is none."""
-    flow = anatomy.flow(function)
-    begins = flow.within(walk(handling.handler.body))
+def _gives_up(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
+    """Whether a handler around a request ends the turn: it asks no more, and stores nothing but an answer for the user.
+
+    What the next call of the same reply leads to is no other request for this one.
+    """
+    module, flow = anatomy.module, anatomy.flow(function)
     asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
-    again = {*rounds, *anatomy.points(function, asks)}
-    around = (outer for outer in anatomy.module.ancestors(handling.handler) if isinstance(outer, cst.For))
+    stored = (each for each in anatomy.transcript.stored(function) if module.inside(each.node, handling.handler))
+    if not any(module.inside(call, handling.guard.body) for call in asks) or any(s.role != "assistant" for s in stored):
+        return False
+    begins, again = flow.within(walk(handling.handler.body)), {*anatomy.points(function, asks)}
+    around = (outer for outer in module.ancestors(handling.handler) if isinstance(outer, cst.For))
     calls = [outer for outer in around if Kind.CALLS in anatomy.facts.kinds(outer.iter)]
     following: set[tuple[Point, Edge]] = {(head, "true") for loop in calls for head in flow.at(loop)}
     away = begins and again.isdisjoint(begins)
     return bool(away) and flow.path(begins, again, exceptions=False, closed=following) is None
 
 
-def _gives_up(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
-    """Whether a handler around a request ends the turn: it asks no more, and puts nothing where the model reads it."""
-    guarded = anatomy.module.nodes_inside(handling.guard.body, function, cst.Call)
-    return (
-        any(map(anatomy.calls.asks, guarded))
-        and not any(_tells_model(anatomy, write, handling.handler) for write in anatomy.transcript.stored(function))
-        and _is_the_end(anatomy, handling, function)
-    )
-
-
-def _tells_model(anatomy: Anatomy, stored: Stored, handler: cst.CSTNode) -> bool:
-    """Whether a handler stores what the model reads of the error: no answer in its own name that says nothing of it."""
-    if not anatomy.module.inside(stored.node, handler):
-        return False
-    caught = handler.name.name if isinstance(handler, cst.ExceptHandler) and handler.name is not None else None
-    names = {ex.dotted(caught)} if caught is not None else set()
-    said = [node for node in walk(stored.node) if isinstance(node, cst.Name)]
-    said += [part for name in said for value in anatomy.facts.values_of(name) for part in made_from(anatomy, value)]
-    speaks = any(name.value in names for name in said)
-    return speaks or stored.role != "assistant"
-
-
-def _only_collects(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
-    """Whether all that a handler makes goes into lists that no round reads: `outcomes.append({"error": str(exc)})`."""
-    module, facts, lists = anatomy.module, anatomy.facts, set[Slot]()
-    for line in walk_scope(handling.handler.body):
-        if isinstance(
-            line, (cst.Raise, cst.Return, cst.Yield, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr)
-        ):
-            return False
-        if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and not handlers.is_logging(line.value):
-            base = ex.receiver(line.value) if ex.called_name(line.value) == "append" else None
-            slot = facts.slots.of_name(base)
-            if slot is None or not _SENT.isdisjoint(facts.of(slot)):
-                return False
-            lists.add(slot)
-    uses = [name for slot in lists for name in facts.names.get(slot, ()) if module.inside(name, loop.node)]
-    return bool(lists) and all(_is_grown(module, name) for name in uses)
-
-
-def _is_grown(module: SourceModule, name: cst.Name) -> bool:
-    """`name.append(value)`, as a statement; or it is given back, which ends the rounds."""
-    if isinstance(module.statement(name), cst.Return):
-        return True
-    method = module.parent[name]
-    call = module.parent[method] if isinstance(method, cst.Attribute) and method.attr.value == "append" else None
-    return isinstance(call, cst.Call) and call.func is method and module.is_statement(call)
-
-
 def _raised(anatomy: Anatomy, handling: Handling) -> frozenset[str]:
     """The names of the class that a handler raises an error of, and of its bases; empty where these are not known."""
-    found = [_with_bases(anatomy, name) for name in _raises(handling.handler.body)]
+    if handling.ending is not Ending.RAISES:
+        return frozenset()
+    raised = (node.exc for node in walk(handling.handler.body) if isinstance(node, cst.Raise) and node.exc is not None)
+    found = [_with_bases(anatomy, name) for exc in raised if (name := ex.dotted(ex.uncalled(exc)))]
     return frozenset[str]().union(*found) if all(found) else frozenset()
 
 

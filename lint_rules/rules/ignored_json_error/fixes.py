@@ -25,6 +25,7 @@ _IDENTITIES = ("tool_call_id", "call_id")
 _CONTENTS = ("content", "output")
 _NEW_NAMES = ("error", "problem", "failure", "json_error", "looplint_error")
 _GROWING = frozenset({"append", "extend", "insert"})
+_ERRORS = {"ast.literal_eval": "(ValueError, SyntaxError)", "eval": "Exception"}
 _TEXT = "Error: the arguments are not valid JSON"
 _TITLE = "answer the call with the error"
 
@@ -34,16 +35,13 @@ def repair(anatomy: Anatomy, call: cst.Call, handling: Handling | None) -> Fix |
     """Answer the call with the error: in the handler there is, or in a new one around the statement that parses."""
     if _does_more(anatomy, call):
         return None
-    guard = handling.guard if handling is not None else None
     line = line_of(anatomy.module, call)
-    if line is None or (guard is not None and not _does_nothing_else(guard, line)):
+    if line is None or (handling is not None and not _does_nothing_else(handling.guard, line)):
         return None
     answer = _answer_to(anatomy, call)
     if answer is None:
         return None
-    if handling is not None:
-        return answer.in_handler(handling)
-    return answer.around(call)
+    return answer.in_handler(handling) if handling is not None else answer.around(call)
 
 
 def _does_more(anatomy: Anatomy, call: cst.Call) -> bool:
@@ -88,17 +86,18 @@ def _told(
 
     In a loop those that store a message; of a function all that it returns, or callers may want something else.
     """
-    function = anatomy.module.scope_of[region.body].function
+    function, is_loop = anatomy.module.scope_of[region.body].function, isinstance(region, cst.For)
     found = []
     for node in anatomy.module.nodes_inside(region.body, function, cst.Expr, cst.Return):
-        is_return = isinstance(node, cst.Return)
-        if is_return != isinstance(region, cst.FunctionDef):
+        if isinstance(node, cst.Expr) is not is_loop:
             continue
-        message = node.value if is_return or node.value is None else _message(node.value)
+        store = _store(node)
+        given = store.args if store is not None else ()
+        message = node.value if not is_loop else given[0].value if len(given) == 1 and not given[0].star else None
         content, line = _content(message) if message is not None else None, line_of(anatomy.module, node)
         if content is not None and line is not None:
             found.append((line, content))
-        elif is_return:
+        elif not is_loop:
             return []
     return found
 
@@ -124,14 +123,17 @@ class _Answer:
 
     def comes_before(self, call: cst.Call) -> bool:
         """Whether the call may be answered by then."""
-        return self.graph.reaches(self._points(self.line.body[0]), self._points(call), self.graph.at(self.region))
+        return self._leads(self.line.body[0], call)
 
     def comes_behind(self, call: cst.Call) -> bool:
-        return self.graph.reaches(self._points(call), self._points(self.line.body[0]), self.graph.at(self.region))
+        return self._leads(call, self.line.body[0])
+
+    def _leads(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        return self.graph.reaches(self._points(one), self._points(other), self.graph.at(self.region))
 
     def is_stored_with_more(self, answers: set[cst.SimpleStatementLine]) -> bool:
         """Whether the loop stores other messages, too, in the list of the answer: this one may need them before it."""
-        store = _store(self.line)
+        store = _store(self.line.body[0])
         if store is None:
             return False
         module, function = self.anatomy.module, self.anatomy.module.scope_of[self.line].function
@@ -238,36 +240,23 @@ class _Answer:
 
     def _error(self, call: cst.Call) -> cst.BaseExpression:
         """What the parser raises: `json.JSONDecodeError`, by the name under which the file knows `json`."""
-        imports = self.anatomy.module.imports
-        if imports.resolve(ex.dotted(call.func) or "") == "ast.literal_eval":
-            return cst.parse_expression("(ValueError, SyntaxError)")
-        if ex.dotted(call.func) == "eval":
-            return cst.Name("Exception")
-        if isinstance(call.func, cst.Attribute) and imports.resolve(ex.dotted(call.func) or "") == "json.loads":
+        called = ex.dotted(call.func) or ""
+        meant = self.anatomy.module.imports.resolve(called) or called
+        if isinstance(call.func, cst.Attribute) and meant == "json.loads":
             return cst.Attribute(call.func.value, cst.Name("JSONDecodeError"))
-        return cst.Name("ValueError")
+        return cst.parse_expression(_ERRORS.get(meant, "ValueError"))
 
     def _name_taken(self, name: str) -> bool:
-        function = self.anatomy.module.scope_of[self.line].function
-        named = function.named(name)
-        return any(
-            not self.anatomy.module.in_handler(node) for node in named
-        )  # a second `except ... as name` is no harm
+        """A second `except ... as name` is no harm."""
+        module = self.anatomy.module
+        return not all(map(module.in_handler, module.scope_of[self.line].function.named(name)))
 
 
-def _message(value: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The message in `history.append(message)`, `self._push(message)`, `await add(message)`."""
+def _store(line: cst.CSTNode) -> cst.Call | None:
+    """The call that stores a message: `history.append(message)`, `await add(message)`; None for what returns it."""
+    value = line.value if isinstance(line, cst.Expr) else None
     value = value.expression if isinstance(value, cst.Await) else value
-    if not isinstance(value, cst.Call) or len(value.args) != 1 or value.args[0].star:
-        return None
-    return value.args[0].value
-
-
-def _store(line: cst.SimpleStatementLine) -> cst.Call | None:
-    """The call that stores a message; None for a line that returns it."""
-    value = getattr(line.body[0], "value", None)
-    value = value.expression if isinstance(value, cst.Await) else value
-    return value if isinstance(line.body[0], cst.Expr) and isinstance(value, cst.Call) else None
+    return value if isinstance(value, cst.Call) else None
 
 
 def _stores_alike(call: cst.Call, store: cst.Call) -> bool:

@@ -1,4 +1,4 @@
-"""Texts that no model wrote: they come from outside, are kept by a package, or were looked up or made of the past."""
+"""Where a text comes from: from outside of a function, out of a reply that has just come, or out of a past."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -111,31 +110,6 @@ def _is_stored(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     """Whether a value was taken out of a history."""
     bound = (source for _, source in _way_back(anatomy, value))
     return any(source is not None and Kind.HISTORY in anatomy.facts.kinds(source) for source in bound)
-
-
-def is_looked_up(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether the text lies in something that a call of the program gives, no model's reply: a stored message."""
-    here: cst.BaseExpression | None = call.args[0].value
-    for _ in range(_DEEPEST):
-        here = ex.inner(here.expression) if isinstance(here, cst.Await) else here
-        pair = ex.member(here) if here is not None else None
-        if pair is not None:
-            here = pair[0]
-        elif isinstance(here, cst.Subscript):
-            here = here.value
-        elif isinstance(here, cst.Name):
-            slot = anatomy.facts.slots.of(here)
-            here = source_of(anatomy, slot) if slot is not None and slot[0] == "var" else None
-        else:
-            break
-    return isinstance(here, cst.Call) and here not in anatomy.facts.calls and ex.called_name(here)[:1].islower()
-
-
-def is_kept_by_package(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """Whether a value was taken out of such a place."""
-    parts = (value, *(source for _, source in _way_back(anatomy, value) if source is not None))
-    slots = (anatomy.facts.slots.of(part) for part in parts)
-    return any(slot is not None and is_of_package(anatomy, slot) for slot in slots)
 
 
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.rules.ignored_json_error import dispatch, outside
+from lint_rules.rules.ignored_json_error.other_parses import is_parsed_again
 from lint_rules.rules.ignored_json_error.uses import uses_after
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.elements import counted
-from lint_rules.syntax.mentions import mentions, names_in
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import children, walk
 
@@ -36,10 +34,7 @@ def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: S
     return (
         _is_streaming(anatomy, call, function)
         or _is_probe(anatomy, call, handling, function)
-        or (
-            outside.renders_the_past(anatomy, call, function)
-            and not dispatch.runs_chosen(anatomy.facts, call, function)
-        )
+        or outside.renders_the_past(anatomy, call, function)
     )
 
 
@@ -50,15 +45,11 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
     kinds, marked = anatomy.facts.kinds(call.args[0].value), is_marked(anatomy, call)
     if Kind.ARGUMENTS_TEXT in kinds or not (marked or Kind.MODEL_TEXT in kinds):
         return False
-    nothing = handling.neutral is not None and ex.dotted(handling.neutral) == "None"
-    given_back = nothing and handling.ending is Ending.NEUTRAL and handling.target is None
-    goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS} and not given_back  # also `{"raw": text}`
-    is_made = dispatch.makes_call_with(anatomy.facts, call, function)
-    whole = marked and handling.ending is Ending.NEUTRAL and handling.target is not None
-    if goes_on:
-        return not (is_made or whole)
-    dropped = given_back or handling.ending is Ending.DROPS
-    return not dropped or not (marked or is_made) or _is_told_later(anatomy, handling)
+    drops = handling.ending is Ending.DROPS
+    is_call = (marked and (drops or handling.target is not None)) or dispatch.makes_call_with(
+        anatomy.facts, call, function
+    )
+    return not is_call or (drops and _is_told_later(anatomy, handling))
 
 
 def _falls_through(handling: Handling) -> bool:
@@ -177,26 +168,11 @@ def _comes_next(anatomy: Anatomy, piece: cst.AugAssign, call: cst.Call, loop: cs
     blocks = [node for node in anatomy.module.ancestors(piece) if isinstance(node, cst.IndentedBlock)]
     for block in blocks:
         if anatomy.module.inside(call, block):
-            return block is blocks[0] or not _tests_the_event(anatomy, call, block, loop)
+            return True
         branch = anatomy.module.parent[block]
         alone = isinstance(branch, cst.If) and branch.orelse is None
         if not alone or isinstance(anatomy.module.parent[branch], cst.If):
             return False
-    return False
-
-
-def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop: cst.For | cst.While) -> bool:
-    """Whether an `if` between the block and the parse asks what the event is: it may be the one that ends the text."""
-    events = set(ex.target_names(loop.target)) if isinstance(loop, cst.For) else set()
-    for node in walk(loop.body):
-        if isinstance(node, cst.Assign) and mentions(events, node.value):
-            events.update(name for target in node.targets for name in ex.target_names(target.target))
-    events -= names_in(call.args[0].value)  # what the text is kept in
-    for node in anatomy.module.ancestors(call):
-        if node is block:
-            return False
-        if isinstance(node, cst.If) and mentions(events, node.test):
-            return True
     return False
 
 
@@ -205,65 +181,12 @@ def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop:
 
 def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """Whether something else is tried, or the text itself is kept: `x = json.loads(x)` that fails leaves x as it is."""
-    statement = anatomy.module.statement(call)
-    if _is_taken_for_parsed(anatomy, call, handling):
-        return False
-    if _is_parsed_again(anatomy, call):
-        return True
-    if isinstance(statement, cst.Return) or _text_goes_on(anatomy, call, handling):
-        return True
-    if not isinstance(statement, cst.Assign):
-        return False
-    if _falls_through(handling) and _keeps_its_value(anatomy, statement, call):
-        return True
-    given = call.args[0].value
-    texts = [given, *anatomy.facts.values_of(given)]
-    return any(isinstance(outer, cst.For) and _varies(outer, texts) for outer in anatomy.module.ancestors(call))
-
-
-def _is_parsed_again(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether the calls of the loop that holds a parse are parsed once more behind it: this one only looked at them."""
-    module, function = anatomy.module, anatomy.module.scope_of[call].function
-    slot = anatomy.facts.slots.of(call.args[0].value)
-    given = root_object(slot)[2] if slot is not None and root_object(slot)[0] == "var" else ""
-    loops = (n for n in module.ancestors(call) if isinstance(n, cst.For) and given in ex.target_names(n.target))
-    loop = next(loops, None)
-    name = (ex.dotted(counted(loop.iter)) or "").partition(".")[0] if loop is not None else ""
-    uses = uses_after(module, name, loop, function.node) if loop is not None and name else ()
-    return any(_is_parsed(anatomy, use, function) for use in uses)
-
-
-def _is_parsed(anatomy: Anatomy, use: cst.Name, function: Scope) -> bool:
-    """Whether a loop over a value parses arguments, or a function of the project that gets it."""
-    for outer in anatomy.module.ancestors(use):
-        if isinstance(outer, cst.For) and anatomy.module.inside(use, outer.iter):
-            return _parses(anatomy, anatomy.module.nodes_inside(outer.body, function, cst.Call))
-        run = body(anatomy, outer)
-        if run is not None:
-            return _parses(run[0], run[1].nodes_of(cst.Call))
-    return False
-
-
-def _parses(anatomy: Anatomy, calls: Iterable[cst.CSTNode]) -> bool:
-    given = [
-        c.args[0].value for c in calls if isinstance(c, cst.Call) and c.args and anatomy.facts.decoder(c) is not None
-    ]
-    return any(Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(value) for value in given)
-
-
-def _varies(loop: cst.For, texts: list[cst.BaseExpression]) -> bool:
-    """A loop over repairs: what is parsed is put together anew each time (`text + ending`)."""
-    names = set(ex.target_names(loop.target))
-    return any(isinstance(text, cst.BinaryOperation) and mentions(names, text) for text in texts)
-
-
-def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) -> bool:
-    """`x = json.loads(x)`, `b = b.with_input(json.loads(raw))`: what fails leaves the name with what it had."""
-    target = statement.targets[0].target
-    slot = anatomy.facts.slots.of(target)
-    if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
-        return True
-    return isinstance(target, cst.Name) and statement.value is not call and mentions({target.value}, statement.value)
+    function = anatomy.module.scope_of[call].function
+    return not _is_taken_for_parsed(anatomy, call, handling) and (
+        isinstance(anatomy.module.statement(call), cst.Return)
+        or is_parsed_again(anatomy, call, function)
+        or _text_goes_on(anatomy, call, handling)
+    )
 
 
 def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:

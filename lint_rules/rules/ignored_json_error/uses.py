@@ -97,3 +97,8 @@ def _asks_for_dict(test: cst.Call) -> bool:
 def _respells(choice: cst.IfExp) -> bool:
     """`json.dumps(x) if x else ""`: what says nothing is put into another form that says nothing."""
     return any(isinstance(part, cst.SimpleString) and is_neutral(part) for part in (choice.body, choice.orelse))
+
+
+def parsed_names(module: SourceModule, call: cst.Call) -> frozenset[str]:
+    """The names that the statement of a parse binds: to what is parsed, or what is made of it."""
+    return frozenset(name for target in ex.assigned(module.statement(call)) for name in ex.target_names(target))
