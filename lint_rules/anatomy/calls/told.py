@@ -11,7 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, given_apart, told_by_object
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
-from lint_rules.anatomy.rounds.executions import READERS, executions, runs_tool
+from lint_rules.anatomy.rounds.executions import READERS, executions, only_computes, runs_tool
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import COPYING
 from lint_rules.anatomy.values.provenance import made_from
@@ -381,7 +381,9 @@ class ToldByReply:
         if found is None or call in kept or not self._only_looks(call):
             return False
         there, run = found
-        return not there.transcript.stored(run) and not any(executions(there.facts, there.transcript, run))
+        callees = (there.facts.slots.callee(each) for each in executions(there.facts, there.transcript, run))
+        acts = any(callee is None or not only_computes(there.facts, callee) for callee in callees)
+        return not acts and not there.transcript.stored(run)
 
     def _is_asked(self, name: cst.Name) -> bool:
         """Whether a name, or a part of it, stands in a test."""

@@ -58,7 +58,7 @@ def call_loops(facts: Facts, function: Scope) -> Iterator[CallLoop]:
 def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:
     """Whether `call` runs a tool: it gets a tool call, its function or its arguments, and neither stores nor shows.
 
-    What gives the arguments back, decoded, has run nothing; nor has a function of the file that only computes.
+    What gives the arguments back, decoded, has run nothing.
     """
     if ex.called_name(call) in READERS or is_logging(call) or call in facts.calls:
         return False
@@ -66,20 +66,17 @@ def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:
         return False
     if transcript.at(call) or Kind.ARGUMENTS in facts.kinds(call):
         return False
-    callee = facts.slots.callee(call)
-    if callee is not None and _only_computes(facts, callee):
-        return False
     return any(_TOOL_PARTS & facts.kinds(arg.value).keys() for arg in call.args) or _takes_apart(facts, call)
 
 
 @once(circular=True)
-def _only_computes(facts: Facts, function: Scope) -> bool:
+def only_computes(facts: Facts, function: Scope) -> bool:
     """Whether a function works something out of values, and nothing is done by it: `sha256(dumps(arguments))`."""
     if function.kind != "function" or function.is_async or function.nodes_of(cst.Raise):
         return False
     for call in function.nodes_of(cst.Call):
         callee = facts.slots.callee(call)
-        known = _only_computes(facts, callee) if callee is not None else _is_of_values(facts, call)
+        known = only_computes(facts, callee) if callee is not None else _is_of_values(facts, call)
         if not known and facts.slots.constructed(call) is None:
             return False
     return True

@@ -142,7 +142,7 @@ def _gives_up(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
     What the next call of the same reply leads to is no other request for this one.
     """
     module, flow = anatomy.module, anatomy.flow(function)
-    asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
+    asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks_here(call)]
     stored = (each for each in anatomy.transcript.stored(function) if module.inside(each.node, handling.handler))
     if not any(module.inside(call, handling.guard.body) for call in asks) or any(s.role != "assistant" for s in stored):
         return False
