@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.errors import PLEASE_REPORT, describe
 from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
-from lint_rules.form import Form, formed, sources_deriving, sources_near
+from lint_rules.form import Form, formed, sources_deriving, sources_near, sources_sharing
 from lint_rules.gate import mentions
 from lint_rules.limits import OverTime, reached, too_long, too_many
 from lint_rules.options import Neighbours, Options
@@ -200,7 +200,8 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
 
         return is_imported(path, neighbours)
 
-    seen = Gate(parsed, sources_near(path, neighbours), beside, told, sources_deriving(path, neighbours))
+    near, deriving = sources_near(path, neighbours), sources_deriving(path, neighbours)
+    seen = Gate(parsed, near, beside, told, deriving, sources_sharing(path, neighbours))
     _refuse(too_many(options.limits, seen.size))
     return with_room(seen.levels, lambda: formed(source, path, options, seen, parsed, tree is None, neighbours))
 

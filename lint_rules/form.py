@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lint_rules.gate.speaking import Gate
     from lint_rules.syntax.parse import Tree
 
-__all__ = ["Form", "bring_in_form", "formed", "sources_deriving", "sources_near"]
+__all__ = ["Form", "bring_in_form", "formed", "sources_deriving", "sources_near", "sources_sharing"]
 
 
 class Form(NamedTuple):
@@ -86,6 +86,19 @@ def sources_deriving(path: str, neighbours: Neighbours | None) -> Callable[[str]
     def sources(module: str) -> list[bytes]:
         found = neighbours(path, module) if neighbours is not None else None
         return deriving_from_any(*found, neighbours) if found is not None and is_project(neighbours) else []
+
+    return sources
+
+
+def sources_sharing(path: str, neighbours: Neighbours | None) -> Callable[[str], list[bytes]]:
+    """What gives the sources of the other files that import a module which the file at `path` imports."""
+    from lint_rules.project import direct_importers
+
+    @cache
+    def sources(module: str) -> list[bytes]:
+        found = neighbours(path, module) if neighbours is not None else None
+        others = direct_importers(found[0], neighbours) if found is not None and is_project(neighbours) else []
+        return [source for near, source in others if near != path]
 
     return sources
 

@@ -30,7 +30,7 @@ from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.message_texts import said as said_by
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
-from lint_rules.form import bring_in_form, sources_deriving, sources_near
+from lint_rules.form import bring_in_form, sources_deriving, sources_near, sources_sharing
 from lint_rules.gate import mentions
 from lint_rules.gate.needs import runs_beside
 from lint_rules.gate.signs import Signs
@@ -254,7 +254,8 @@ def _module(path: str, source: bytes, options: Options, near: Noting, read: Read
             tree = parse(source)
             if not isinstance(tree, ast.Module):
                 return read(source, path, tree) if levels(tree) <= SHALLOW else None
-            gate = Gate(tree, sources_near(path, near), deriving=sources_deriving(path, near))
+            deriving, sharing = sources_deriving(path, near), sources_sharing(path, near)
+            gate = Gate(tree, sources_near(path, near), deriving=deriving, sharing=sharing)
             if gate.levels > SHALLOW or too_many(options.limits, gate.size) is not None:
                 return None
             if read is not read_bare:

@@ -254,7 +254,11 @@ class Anatomy:
     def made(self) -> list[tuple[cst.Dict | cst.Call, dict[str, cst.BaseExpression]]]:
         """The dict displays and constructors of the file with what they are made of: of keys, keywords or fields."""
         nodes = self.module.nodes_of(cst.Dict, cst.Call)
-        return [(node, parts) for node in nodes if (parts := {**self._by_place(node), **ex.made_of(node)})]
+        return [(node, parts) for node in nodes if (parts := self.parts_of(node))]
+
+    def parts_of(self, node: cst.Dict | cst.Call) -> dict[str, cst.BaseExpression]:
+        """What a display or a constructor is made of: by key, keyword or field."""
+        return {**self._by_place(node), **ex.made_of(node)}
 
     def _by_place(self, node: cst.Dict | cst.Call) -> dict[str, cst.BaseExpression]:
         """What the fields of an own class get by their places: `Turn("user", text)`."""

@@ -214,6 +214,7 @@ CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call", "fun
 CALL_WRAPPERS = frozenset({"toolUse", "functionCall", "function_call"})
 """Keys under which a part of a message of Bedrock or Gemini holds a call."""
 CALL_WORDS = CALLS_ATTRIBUTES | CALL_TAGS | CALL_WRAPPERS
+TEXT_TAGS = frozenset({"text", "input_text", "output_text"})
 RESULT_TAGS = frozenset({"tool_result", "function_call_output", "tool-result", "tool_response", "function_response"})
 _CALLING = re.compile("tool|function|call")
 
@@ -282,6 +283,8 @@ DECODERS = frozenset(
         "ast.literal_eval", "eval", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
     }
 )  # fmt: skip
+READERS = frozenset({"json.load", "simplejson.load", "ujson.load"})
+"""What decodes the JSON of a file, or of an open response."""
 MATCHERS = frozenset({"findall", "finditer", "fullmatch", "match", "search"})
 """Functions of `re` that look for a pattern in a text."""
 SERVER_CALL = "call_tool"

@@ -31,17 +31,20 @@ class Surroundings(Evidence):
         beside: Callable[[], bool] = lambda: False,
         told: Callable[[], bool] = lambda: False,
         deriving: Callable[[str], Iterable[bytes]] = lambda module: (),
+        sharing: Callable[[str], Iterable[bytes]] = lambda module: (),
     ) -> None:
         """Of the files that import this one, `beside` tells whether one runs several things at once.
 
         `told` tells whether one has words of agents: it may tell a model of what stands here, or hand messages to it.
-        `deriving` gives the sources of classes that do what those of a module only declare.
+        `deriving` gives the sources of classes that do what those of a module only declare, `sharing` those of other
+        files that import the module.
         """
         super().__init__(tree)
         self._nearby = nearby
         self._beside = beside
         self._told = told
         self._deriving = deriving
+        self._sharing = sharing
 
     @cached_property
     def is_run_beside(self) -> bool:
@@ -84,7 +87,9 @@ class Surroundings(Evidence):
 
     def again(self: Known, tree: ast.Module) -> Known:
         """The same for another tree of the file."""
-        return type(self)(tree, self._nearby, lambda: self.is_run_beside, lambda: self.is_told_of, self._deriving)
+        return type(self)(
+            tree, self._nearby, lambda: self.is_run_beside, lambda: self.is_told_of, self._deriving, self._sharing
+        )
 
     def has_own_words(self) -> bool:
         """Whether objects here may be messages or calls that are called otherwise than a provider does.
@@ -106,13 +111,24 @@ class Surroundings(Evidence):
                 return True
         if "role" in self.keywords and any(map(_gives_role, nodes[ast.keyword])):
             return True
-        return self._makes_elsewhere() or self._names_calls()
+        return self._makes_elsewhere() or self._names_parts()
 
-    def _names_calls(self) -> bool:
-        """An annotation, or a test, names a class of the project that may be one of tool calls, by its fields."""
+    def _names_parts(self) -> bool:
+        """A class of the project is named here that may be one of tool calls, by its fields.
+
+        Or objects of one are made here, or asked for their class, and sent as messages by a file that this one imports,
+        or that imports the same.
+        """
         tested = [call.args[1] for _, call in self.calls_ending({"isinstance"}) if len(call.args) == 2]
-        named = self._named | {part.id for part in tested if isinstance(part, ast.Name)}
-        return any(_OF_CALLS.search(source) for source in self._sources_of(named))
+        asked = {part.id for part in tested if isinstance(part, ast.Name)}
+        used = asked | {node.cls.id for node in self.nodes[ast.MatchClass] if isinstance(node.cls, ast.Name)}
+        used |= {name for name in self.called if name[:1].isupper()}
+        if any(_OF_CALLS.search(source) for source in self._sources_of(self._named | asked)):
+            return True
+        modules = {self._home(name)[0] for name in used & self.origins.keys()} - {""}
+        if modules and any(_ANSWERS.search(source) for _, source in self._sources()):
+            return True
+        return any(_ANSWERS.search(source) for module in modules for source in self._sharing(module))
 
     def _makes_elsewhere(self) -> bool:
         """A plain function or method of another file that is called here, and makes, sends or stores messages."""

@@ -154,22 +154,37 @@ class Module:
         self.frame_of: dict[Any, Frame] = {}
         self.calls: dict[str, list[tuple[ast.Call, Frame]]] = {}
         """By the last name of what is called."""
+        self.matches: list[ast.Match] = []
         _Walk(self).block(tree.body, self.top)
 
     @cached_property
     def narrowed(self) -> dict[ast.AST, ast.expr]:
         """The names that stand where a test has told their class, each with that: `if isinstance(x, C): x.y`."""
-        if "isinstance" not in self.calls:
-            return {}
         return {
             name: cls
-            for node in walk(self.tree)
-            for test, parts in _tested(node)
-            for tested, cls in _told_by(test)
+            for tested, cls, parts in self.dispatches
             for part in parts
             for name in walk(part)
             if type(name) is ast.Name and name.id == tested
         }
+
+    @cached_property
+    def dispatches(self) -> list[tuple[str, ast.expr, list[Any]]]:
+        """Where a test or a pattern tells the class of what a name stands for: the name, the class, what runs then."""
+        if "isinstance" not in self.calls and not self.matches:
+            return []
+        return [
+            (tested, cls, parts)
+            for node in walk(self.tree)
+            for test, parts in _tested(node)
+            for tested, cls in _told_by(test)
+        ] + [
+            (match.subject.id, cls, [part for part in (case.guard, *case.body) if part is not None])
+            for match in self.matches
+            if isinstance(match.subject, ast.Name)
+            for case in match.cases
+            if (cls := _class_of(case.pattern)) is not None
+        ]
 
     def close(self) -> None:
         """Unties frames, which hold each other. Nothing can be asked afterwards."""
@@ -198,6 +213,12 @@ def _told_by(test: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     elif isinstance(test, ast.Call) and getattr(test.func, "id", "") == "isinstance" and len(test.args) == 2:
         if isinstance(test.args[0], ast.Name):
             yield test.args[0].id, test.args[1]
+
+
+def _class_of(pattern: ast.pattern) -> ast.expr | None:
+    """The class that a pattern asks for: `case C(): ...`, `case C(x=1) as c: ...`."""
+    inside = pattern.pattern if isinstance(pattern, ast.MatchAs) else pattern
+    return inside.cls if isinstance(inside, ast.MatchClass) else None
 
 
 class _Walk:
@@ -297,6 +318,7 @@ class _Walk:
             self._target(node.optional_vars, Bound("entered", node.context_expr, frame))
 
     def _Match(self, node: ast.Match, frame: Frame) -> None:  # noqa: N802
+        self._module.matches.append(node)
         for case in node.cases:
             for pattern in ast.walk(case.pattern):
                 if (

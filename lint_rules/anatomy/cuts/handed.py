@@ -23,6 +23,7 @@ from lint_rules.anatomy.cuts.fates import Fates, lasting_parts
 from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_bases, named_classes, run_elsewhere
 from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.messages import ROLES, Role
+from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.program.serving import placed_in_common
 from lint_rules.anatomy.rounds.offers import may_call_tools
@@ -36,6 +37,7 @@ from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import TOLD, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.finding import Span
+from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -70,7 +72,8 @@ class Handed:
     `part` of what comes back whose messages are stored or sent, an
     `instance` of the class `cls` (the module as the file at `path` imports it, and the name there), a `value` of these
     `kinds`; with messages of these `roles`.
-    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or who
+    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is (of a
+    value: whoever hands it over makes something of them); or who
     reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is `used` as
     a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what they are. Its
     calls and results may stand `beside` the content of its messages. Where nothing comes back, a loop of rounds ends
@@ -343,7 +346,15 @@ def _values(anatomy: Anatomy, call: cst.Call) -> Iterator[_Told]:
         if not arg.star and constant(anatomy, arg.value) is None:
             yield from (_Told(part, "instance", frozenset(), cls=cls) for cls in _instance(anatomy, arg.value))
             kinds = TOLD & anatomy.facts.kinds(arg.value).keys()
-            yield from [_Told(part, "value", frozenset(), kinds=frozenset(kinds))] if kinds else []
+            taken = _taken(anatomy, call) if Kind.ARGUMENTS_TEXT in kinds else frozenset[str]()
+            yield from [_Told(part, "value", frozenset(), kinds=frozenset(kinds), taken=taken)] if kinds else []
+
+
+def _taken(anatomy: Anatomy, call: cst.Call) -> frozenset[str]:
+    """The errors of parsing that a handler around a call makes something of: an answer to the model, say."""
+    handling = handlers.handling_of(anatomy.module, call, handlers.JSON_ERRORS)
+    told = handling is not None and handling.ending is handlers.Ending.TELLS
+    return exceptions.caught(handling.handler) if handling is not None and told else frozenset()
 
 
 def _instance(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[str, str]]:

@@ -97,7 +97,9 @@ class Lowering:
 
     def _name(self, node: ast.Name, frame: Frame) -> None:
         if node.id != frame.self_name and node not in self._changes:
-            self._rename(node, "id", node.id, self._means(self._values.of(node, frame)))
+            means = self._means(self._values.of(node, frame))
+            is_told = means and node in self._module.narrowed  # elsewhere it may stand for another thing
+            self._rename(node, "id", node.id, f"here {means}" if is_told else means)
 
     def _call(self, node: ast.Call, frame: Frame) -> None:
         """What a call gives, and the fields that a constructor gets, by position too."""
@@ -111,14 +113,16 @@ class Lowering:
             self._replaced(node, frame)
         cls = self._values.constructed(node, frame)
         known = self._parts.words.get(cls) if cls is not None else None
-        if cls is None or known is None:
+        if known is None:
             self._meaning(node, frame)
+        if cls is None or (known is None and not self._values.is_value(cls)):
             return
+        known = known or {}
         listed = [(name, known.get(field, name)) for name, field in self._values.constructor(cls)]
         for keyword in node.keywords:
             if keyword.arg is not None:
                 self._rename(keyword, "arg", dict(listed).get(keyword.arg, keyword.arg))
-        if not any(type(arg) is ast.Starred for arg in node.args) and len(node.args) <= len(listed):
+        if node.args and not any(type(arg) is ast.Starred for arg in node.args) and len(node.args) <= len(listed):
             taken = [word for _, word in listed[: len(node.args)]]
             self._change(node, lambda there: _by_keyword(there, taken))
         if (role := self._parts.roles.get(cls)) is not None:
@@ -164,6 +168,8 @@ class Lowering:
     def _means(self, value: Value) -> str:
         """Which part of an agent a value is, if all that it may be is the same."""
         found = {self._part(thing) for thing in value}
+        if found == {"message", SAYING}:
+            return "message"
         return found.pop() if len(found) == 1 else ""
 
     def _part(self, thing: Any) -> str:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.dialect.votes import CALL, MESSAGE, Class, Field, Votes
+from lint_rules.anatomy.dialect.votes import CALL, MESSAGE, Class, Field, Rendering, Votes
 from lint_rules.program.modules import ClassFrame, Module, indexed
 from lint_rules.program.values import Container, Instance, Values
 
@@ -40,12 +40,14 @@ class Parts:
         self._perhaps: defaultdict[Class, Counter[tuple[str, str]]] = defaultdict(Counter)
         self._given: list[tuple[Class, dict[str, list[Field]], bool]] = []
         self._fixed: defaultdict[Class, set[str]] = defaultdict(set)
+        self._rendered: list[Rendering] = []
         self._texts: Counter[Field] = Counter()
         self._parsed: set[Field] = set()
         for each in told:
             self._add(each)
         self._alone: dict[Class, str] = {}
         self._replied: set[Class] = set()
+        self._spoken: set[Class] = set()
         self._known_own: dict[tuple[ClassFrame, str], bool] = {}
         self.words = {self._frames[cls]: chosen for cls, chosen in self._settled().items()}
         """By class: its own word for a field -> the provider's."""
@@ -53,6 +55,8 @@ class Parts:
         """The one role of a class of messages that has no field for it."""
         self.replies = {self._frames[cls] for cls in self._replied}
         """Classes whose objects are what a model gives back."""
+        self.spoken = {self._frames[cls] for cls in self._spoken if self._is_there(cls)}
+        """Classes whose objects are messages, each of a class of its own."""
 
     def _add(self, told: Votes) -> None:
         self._sources |= told.sources
@@ -64,6 +68,7 @@ class Parts:
         for cls, roles in told.fixed.items():
             self._fixed[cls] |= roles
         self._given += told.given
+        self._rendered += told.rendered
         self._texts.update(told.texts)
         self._parsed |= told.parsed
 
@@ -72,7 +77,8 @@ class Parts:
         found = set(self.words.get(cls, {}).values())
         if cls in self.replies:
             return "reply"
-        return "message" if "role" in found or cls in self.roles else "call" if found else None
+        said = "role" in found or cls in self.roles or cls in self.spoken
+        return "message" if said else "call" if found else None
 
     def says_all(self, cls: ClassFrame) -> bool:
         """Whether two messages of a class are equal if they say the same: it has no other field, such as an id."""
@@ -114,8 +120,11 @@ class Parts:
             if not roles.isdisjoint(words.TELLING_ROLES) and (len(roles) > 1 or self._votes[cls]):
                 self._votes[cls][name, "role"] += len(roles)
         self._follow()
+        for rendering in self._rendered:
+            self._render(rendering)
         found = {}
-        for cls, votes in list(self._votes.items()):
+        for cls in [*self._votes, *(cls for cls in self._fixed if cls not in self._votes)]:
+            votes = self._votes[cls]
             chosen = self._chosen(cls, votes)
             parts = set(chosen.values())
             if "role" in parts:
@@ -172,6 +181,17 @@ class Parts:
                 parts = [(name, part) for name, sources in fields.items() for part in self._parts_of(sources)]
                 if {"name", "arguments"} <= {part for _, part in parts} and not self._votes[cls]:
                     self._votes[cls].update(parts)
+
+    def _render(self, rendering: Rendering) -> None:
+        """Objects that are sent under several roles, each under one by its class, are messages."""
+        told = {role for _, roles in rendering.sent for role in roles}
+        if len(told) < 2 or words.TELLING_ROLES.isdisjoint(told):
+            return
+        self._spoken |= rendering.whole
+        for cls, roles in rendering.sent:
+            if len(roles) == 1:
+                self._fixed[cls] |= roles
+                self._votes[cls].update((name, "content") for each, name in self._texts if each == cls)
 
     def _parts_of(self, fields: list[Field]) -> set[str]:
         """Which part of a call it is that is read of other objects."""

@@ -9,17 +9,19 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.program.modules import ClassFrame, Find, Frame, Module, Program, indexed
-from lint_rules.program.values import ClassObject, Values
+from lint_rules.program.values import ClassObject, Pair, Values
+from lint_rules.syntax.below import walk
 from lint_rules.syntax.memo import once
 
 MESSAGE = ("role", "content", "tool_calls", "tool_call_id")
 CALL = frozenset({"id", "name", "arguments"})
+_SAYING = frozenset({"content", "parts", "tool_calls"})
 _BLOCK = {"id": "id", "call_id": "id", "name": "name", "input": "arguments", "arguments": "arguments"}
 _READ = {
     "id": "id",
@@ -60,6 +62,13 @@ class Class(NamedTuple):
 Field = tuple[Class, str]
 
 
+class Rendering(NamedTuple):
+    """Where objects are sent, each in the way of its class: under which roles; all are of the classes `whole`."""
+
+    whole: frozenset[Class]
+    sent: list[tuple[Class, frozenset[str]]]
+
+
 def votes_of(path: str, source: bytes, find: Find | None) -> Votes | None:
     """What a file says, None for what is no Python. `find` finds what it imports."""
     module = indexed(path, source)
@@ -82,12 +91,15 @@ class Votes:
         """What objects are made of: fields, each with those of other objects that it gets; whether it is an answer."""
         self.fixed: defaultdict[Class, set[str]] = defaultdict(set)
         """The roles under which objects are sent that have no field for it."""
+        self.rendered: list[Rendering] = []
         self.texts: Counter[Field] = Counter()
         self.parsed: set[Field] = set()
         self._takers: dict[Frame, tuple[str, str, bool] | None] = {}
         for frame in module.frames:
             for told in _telling(module, frame):
                 _LOOKS[type(told)][1](self, told, frame)
+        for regions in self._by_class(module):
+            self._rendering(regions)
         del self._values, self._takers
 
     def _known(self, cls: ClassFrame) -> Class:
@@ -118,7 +130,9 @@ class Votes:
     def _display(self, node: ast.Dict, frame: Frame) -> None:
         """A message or call in the form in which it is sent."""
         items = _items(node)
-        if "role" in items and not items.keys().isdisjoint({"content", "parts", "tool_calls"}):
+        if "text" in items and _is_one_of(items.get("type"), words.TEXT_TAGS):
+            self.texts.update(self._fields_in(items["text"], frame))
+        if "role" in items and not items.keys().isdisjoint(_SAYING):
             for part in MESSAGE:
                 self._vote(items.get(part), frame, part)
             role = items["role"]
@@ -145,6 +159,31 @@ class Votes:
         answering = {cls for cls, _ in self._fields_in(items.get("tool_call_id"), frame)}
         for cls in answering & {cls for cls, _ in self._fields_in(items.get("content"), frame)}:
             self.fixed[cls].add(role)
+
+    def _by_class(self, module: Module) -> Iterator[list[tuple[ClassFrame, list[Any]]]]:
+        """Where the class of an object decides what is done with it: each class with what is run for it.
+
+        By tests of one name in one function, or by methods of one name, each of another class.
+        """
+        found: defaultdict[object, list[tuple[ClassFrame, list[Any]]]] = defaultdict(list)
+        sending = [frame for frame in module.frames if any(map(_may_be_sent_whole, frame.nodes))]
+        around = {part: frame for frame in sending if not frame.is_class for part in walk(frame.node)}
+        for name, named, parts in (each for each in module.dispatches if each[1] in around):
+            for thing in self._values.of(named, around[named]):
+                for each in (each for part in thing.parts for each in part) if isinstance(thing, Pair) else (thing,):
+                    if isinstance(each, ClassObject):
+                        found[around[named], name].append((each.cls, parts))
+        for method in sending:
+            if isinstance(method.parent, ClassFrame):
+                found[method.node.name].append((method.parent, method.node.body))
+        yield from found.values()
+
+    def _rendering(self, regions: list[tuple[ClassFrame, list[Any]]]) -> None:
+        """Notes under which roles objects of several classes are sent, told apart by their class."""
+        sent = [(self._known(cls), _roles_sent(parts)) for cls, parts in regions]
+        if len(sent) > 1 and any(roles for _, roles in sent):
+            whole = set.intersection(*({self._known(base) for base in self._values.bases(cls)} for cls, _ in regions))
+            self.rendered.append(Rendering(frozenset(whole), sent))
 
     def _assignment(self, node: ast.Assign, frame: Frame) -> None:
         """`message["tool_calls"] = ...`, where messages are sent as they are."""
@@ -257,6 +296,19 @@ def _items(node: ast.Dict) -> dict[str, ast.expr]:
     return {k.value: v for k, v in pairs if isinstance(k, ast.Constant) and isinstance(k.value, str)}
 
 
+def _roles_sent(parts: list[Any]) -> frozenset[str]:
+    """The roles under which something is sent in a region; where results are in it, that is the role of tools."""
+    shown = [_items(node) for part in parts for node in walk(part) if isinstance(node, ast.Dict)]
+    if any(_is_one_of(items.get("type"), words.RESULT_TAGS) for items in shown):
+        return frozenset({"tool"})
+    said = (items["role"] for items in shown if "role" in items and not _SAYING.isdisjoint(items))
+    return frozenset(role.value for role in said if isinstance(role, ast.Constant) and role.value in words.ROLES)
+
+
+def _is_one_of(value: ast.AST | None, tags: Collection[str]) -> bool:
+    return isinstance(value, ast.Constant) and value.value in tags
+
+
 def _last(node: ast.AST) -> str:
     """The name of a member that is read (`x.name`, `x["name"]`)."""
     if isinstance(node, ast.Attribute):
@@ -347,6 +399,10 @@ def _alternatives(node: ast.AST) -> list[ast.expr] | list[ast.AST]:
 
 def _may_be_sent(node: ast.Dict) -> bool:
     return any(type(key) is ast.Constant and key.value in _SENT for key in node.keys)
+
+
+def _may_be_sent_whole(node: Any) -> bool:
+    return type(node) is ast.Dict and _may_be_sent(node)
 
 
 def _may_be_put(node: ast.Assign) -> bool:

@@ -33,6 +33,8 @@ _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT, Kind.CALLS})
 _PARTS = frozenset({Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS, Kind.MODEL_TEXT})
 """What a function may take out of a reply, or make of a part of it."""
 _TAKEN = _PARTS | {Kind.REPLY, Kind.MESSAGE, Kind.FUNCTION}
+_CHANGING = frozenset({"replace", "_replace", "model_copy", "evolve"})
+"""Copies with other values under some names. Source: dataclasses, namedtuple, Pydantic, attrs."""
 _LONGEST = 400
 """Characters of a call that are compared."""
 
@@ -43,14 +45,14 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
     asked: set[str] = set()
     unanswered: list[cst.Call] = []
     for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
-        if call in facts.calls or not call.args or facts.slots.constructed(call):
+        if call in facts.calls or not call.args or _makes_object(anatomy, call):
             continue
         callee = facts.slots.callee(call)
         own = callee is not None and not _is_left_open(anatomy, callee)
         carried, answers = carriers.of_all(call), Kind.REPLY in facts.kinds(call) or call in carriers.answered
         streams = answers or call in carriers.told_in_pieces
         found = run_elsewhere(anatomy, call, asking=True) if not own else None
-        request = _by_body(call, *found, streams) if found is not None else None
+        request = _by_body(anatomy, call, *found, streams) if found is not None else None
         is_said = facts.slots.of(call) in facts.said
         if request is None and carried and (answers or is_said):
             request = _by_use(anatomy, call, carried, is_said)
@@ -124,18 +126,22 @@ def models_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
 
 
 def parts_handed(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
-    """What the functions of a file are handed in others: `answer(reply.tool_calls)`."""
+    """What the functions of a file are handed in others: `answer(reply.tool_calls)`.
+
+    Not text to be parsed whose errors those see to.
+    """
     for each in anatomy.told:
+        kinds = each.kinds - ({Kind.ARGUMENTS_TEXT} if each.taken else set())
         for slot in anatomy.contents.arrives(each):
             said = f"is handed over in `{os.path.basename(each.path)}`, line {each.span.line}, as"
             yield from (
                 (slot, kind, Evidence(f"{said} {kind.value}", slot[1].node))
-                for kind in each.kinds
+                for kind in kinds
                 if kind not in anatomy.facts.of(slot)
             )
 
 
-def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> LLMCall | None:
+def _by_body(anatomy: Anatomy, call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> LLMCall | None:
     """A function that sends what it is handed, and gives back what the model says; not one that runs a whole turn.
 
     Or what it sends is kept there, and what it gives back is a reply, or read as one here: it `answers`.
@@ -146,19 +152,40 @@ def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> 
         return None
     reason = f"runs `{function.qualname}` of another file, which asks a model"
     for slot, value in facts.slots.bindings(call, function):
-        if Kind.HISTORY in facts.of(slot) and given:
-            return LLMCall(call, ex.called_name(call), reason, None, value, given, _texts(there, function))
+        sent = value if Kind.HISTORY in facts.of(slot) else next(_held_under(anatomy, value, _keys(there, slot)), None)
+        if sent is not None and given:
+            return LLMCall(call, ex.called_name(call), reason, None, sent, given, _texts(there, function))
     asks = answers or Kind.REPLY in given
     return LLMCall(call, ex.called_name(call), reason, texts=_texts(there, function)) if asks else None
 
 
+def _keys(there: Anatomy, slot: Slot) -> set[str]:
+    """The names under which what a function is handed holds a history: `messages` of `request.messages`."""
+    whole = (("member", slot), ("attr", there.facts.slots.classes.get(slot)))
+    return {place[2] for place, _ in there.facts.histories() if place[:2] in whole}
+
+
+def _held_under(anatomy: Anatomy, value: cst.BaseExpression, keys: set[str]) -> Iterator[cst.BaseExpression]:
+    """What an object that is handed on was made with, or copied with, under some names: `Request(messages=talk)`."""
+    made = [part for each in (value, *anatomy.facts.values_of(value)) for part in ex.alternatives(each)] if keys else []
+    for part in made:
+        if isinstance(part, cst.Call) and (ex.called_name(part) in _CHANGING or ex.made_of(part)):
+            yield from (held for key, held in ex.keywords(part).items() if key in keys)
+
+
 def _texts(there: Anatomy, function: Scope) -> frozenset[str]:
-    """The names under which what a function gives back holds what the model has written."""
-    made = function.returned
-    given = (part for value in made for part in ex.alternatives(value))
-    parts = (ex.made_of(part) for part in given if isinstance(part, (cst.Dict, cst.Call)))
-    named = ((name, value) for each in parts for name, value in each.items())
-    return frozenset(name for name, value in named if Kind.MODEL_TEXT in there.facts.kinds(value))
+    """The names under which what a function gives back holds what the model has written: `text`, `said.text`."""
+    given = (part for value in function.returned for part in ex.alternatives(value))
+    named = (each for part in given for each in _fields(there, part))
+    return frozenset(path for path, value in named if Kind.MODEL_TEXT in there.facts.kinds(value))
+
+
+def _fields(there: Anatomy, made: cst.BaseExpression, path: str = "") -> Iterator[tuple[str, cst.BaseExpression]]:
+    """What an object or dict is made of, and what those in it are, each with the names that lead there."""
+    for name, value in there.parts_of(made).items() if isinstance(made, (cst.Dict, cst.Call)) else ():
+        here = "".join((path, name))  # in the provider's words
+        yield here, value
+        yield from _fields(there, ex.inner(value), f"{here}.")
 
 
 def _given(there: Anatomy, function: Scope) -> set[Kind]:
@@ -177,12 +204,14 @@ def _given(there: Anatomy, function: Scope) -> set[Kind]:
 
 
 def _made_of(there: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What an object is made of, and the parts of a display."""
+    """What an object is made of, and the objects in it, and the parts of a display."""
     for part in ex.alternatives(value):
         if isinstance(part, (cst.Tuple, cst.Dict)):
             yield from (element.value for element in part.elements)
         elif isinstance(part, cst.Call) and _makes_object(there, part):
-            yield from (arg.value for arg in part.args)
+            for arg in part.args:
+                yield arg.value
+                yield from _made_of(there, arg.value)
 
 
 def _makes_object(there: Anatomy, call: cst.Call) -> bool:
@@ -191,7 +220,9 @@ def _makes_object(there: Anatomy, call: cst.Call) -> bool:
     )  # `Step.model_validate_json(text)`
     name = ex.dotted(checked or call.func) or ""
     cls = there.facts.slots.constructed(call) or there.facts.slots.validated(call)
-    return cls is not None or there.defined_elsewhere(name, "class") is not None
+    return cls is not None or (
+        ex.last_name(checked or call.func)[:1].isupper() and there.defined_elsewhere(name, "class") is not None
+    )
 
 
 def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:

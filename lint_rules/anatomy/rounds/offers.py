@@ -206,12 +206,14 @@ def _tools_of(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
 
 
 def _offered(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
+    request = anatomy.facts.calls.get(call)
+    gets_body = request is not None and request.body is not None
     for keyword in KEYWORDS:
         value = ex.argument(call, keyword)
         if value is not None:
             return value
         for arg in call.args:
-            is_body = arg.star == "**" or (arg.keyword is not None and arg.keyword.value in _BODIES)
+            is_body = gets_body or arg.star == "**" or (arg.keyword is not None and arg.keyword.value in _BODIES)
             value = _always_holds(anatomy, arg.value, keyword) if is_body else None
             if value is not None:
                 return value

@@ -142,11 +142,12 @@ class Facts(Flows):
         for node in self.module.nodes_of(cst.Name, cst.Attribute):
             name = node.attr if isinstance(node, cst.Attribute) else node
             said = meaning(name.value) if isinstance(name, cst.Name) and type(name.value) is Word else ""
-            kind = _MEANINGS.get(said.removeprefix("gives "))
+            kind = _MEANINGS.get(said.removeprefix("gives ").removeprefix("here "))
             if kind is not None:
                 outer = self.module.parent[node]
                 value = outer if said.startswith("gives ") and type(outer) is cst.Call else node
-                evidence = Evidence(f"is a {kind.value}, by what its class is used for", node, used=True)
+                is_told = said.startswith("here ")  # of one element, not of all that are where it comes from
+                evidence = Evidence(f"is a {kind.value}, by what its class is used for", node, used=not is_told)
                 self.learn(self.slots.of(cast(cst.BaseExpression, value)), kind, evidence)
 
     def _learn_instances(self) -> None:

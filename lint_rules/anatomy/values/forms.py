@@ -33,7 +33,7 @@ _SESSION_ENDS = frozenset(name.rpartition(".")[2] for name in words.SESSION_FACT
 _BODIES = frozenset({"json", "read", "decode"})
 """Methods that give what an HTTP response holds."""
 _TELLING = frozenset(
-    {"dict", "next", "pop", "popleft", "replace"}
+    {"dict", "next", "pop", "popleft", "replace", "load"}
     | _BODIES
     | words.MESSAGE_CLASSES
     | words.MODEL_FACTORIES
@@ -169,8 +169,10 @@ class Forms(Known):
         if asked is not None:
             told = shown(Kind.REPLY, "is a model's message", asked)
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **told}
-        if Kind.REPLY in of and (name in {"content", "text", "output_text"} or self._says(name, of[Kind.REPLY])):
+        if Kind.REPLY in of and name in {"content", "text", "output_text"}:
             return shown(Kind.MODEL_TEXT, "is text that the model wrote", of[Kind.REPLY])
+        if (reply := self._holder(base, name)) is not None:
+            return shown(Kind.MODEL_TEXT, "is text that the model wrote", reply)
         said = self._with(base, "parts") if name == "text" else ()
         if (whole_reply := next((known[Kind.REPLY] for known in said if Kind.REPLY in known), None)) is not None:
             return shown(Kind.MODEL_TEXT, "is text of a part of what the model wrote", whole_reply)
@@ -180,10 +182,21 @@ class Forms(Known):
             return {Kind.MODEL_TEXT: of[Kind.MODEL_TEXT]}
         return {}
 
-    def _says(self, name: str, reply: Evidence) -> bool:
-        """Whether the function of another file that gives a reply puts its text under a name."""
-        asked = self.calls.get(reply.root.node)  # type: ignore[call-overload]
-        return asked is not None and name in asked.texts
+    def _holder(self, base: cst.BaseExpression, name: str) -> Evidence | None:
+        """The reply that holds its text under a name, itself or in an object in it: `answer.said.text`.
+
+        As the function of another file says that gives it.
+        """
+        pair: tuple[cst.BaseExpression, str] | None = (base, name)
+        path = ""
+        while pair is not None:
+            path = ".".join([pair[1], path] if path else [pair[1]])
+            reply = self.kinds(pair[0]).get(Kind.REPLY)
+            asked = self.calls.get(reply.root.node) if reply is not None else None  # type: ignore[call-overload]
+            if asked is not None and path in asked.texts:
+                return reply
+            pair = ex.member(self._part_named(pair[0])) if asked is None else None
+        return None
 
     def _is_one_of(self, node: cst.BaseExpression, field: str) -> bool:
         """Whether a value is an element of what lies under a field: `part` of `content.parts`, by whatever names.
@@ -327,6 +340,9 @@ class Forms(Known):
                 found[Kind.ARGUMENTS] = Evidence("is parsed from", node, False, kinds[Kind.ARGUMENTS_TEXT])
             elif Kind.REPLY in kinds:
                 found[Kind.REPLY] = Evidence("is parsed from", node, False, kinds[Kind.REPLY])
+        elif node.args and self._full_name(node, {"load"}) in words.READERS:
+            reply = self.kinds(node.args[0].value).get(Kind.REPLY)
+            found.update({Kind.REPLY: Evidence("is read from", node, False, reply)} if reply is not None else {})
         return found
 
     def _text_of(self, node: cst.Call) -> Kinds:

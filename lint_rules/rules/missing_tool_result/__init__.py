@@ -119,7 +119,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft
 from lint_rules.rules.missing_tool_result.failing import Failing
 from lint_rules.rules.missing_tool_result.fixes import repair as repair  # a rule's module says so that it has one
-from lint_rules.rules.missing_tool_result.selections import chosen
+from lint_rules.rules.missing_tool_result.selections import chosen, filtered
 from lint_rules.rules.missing_tool_result.taken import gathered
 from lint_rules.rules.missing_tool_result.told_of import unkept_results
 from lint_rules.rules.missing_tool_result.unsent import unsent
@@ -139,7 +139,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if function.kind not in {"function", "module"}:
             continue
         ways = WaysOut(anatomy, answers, failing, function)
-        drafts = itertools.chain(ways.all(), chosen(anatomy, answers, function), unsent(anatomy, function))
+        picked = itertools.chain(chosen(anatomy, answers, function), filtered(anatomy, function))
+        drafts = itertools.chain(ways.all(), picked, unsent(anatomy, function))
         seen: set[cst.CSTNode] = set()
         for draft in drafts:
             if draft.node not in seen and not ways.ends.are_mended:

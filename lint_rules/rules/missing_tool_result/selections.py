@@ -1,6 +1,6 @@
 """Loops that go through some of the calls of a stored message only: those that are left out get no answer.
 
-A function of this file has chosen them; the message holds all.
+A function of this file has chosen them, or a test in a comprehension; the message holds all.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import InHand
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.obligations.open_ends import REFUSED
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _PUTTING = frozenset({"append", "add", "setdefault"})
 _DEEPEST = 3
+_LISTED = (cst.ListComp, cst.GeneratorExp, cst.SetComp)
+_LOOKING = frozenset({"isinstance", "hasattr", "getattr", "callable", "bool"})
+_TELLING = (cst.In, cst.NotIn, cst.Equal, cst.NotEqual)
+_TAGS = frozenset({"type", "role", "kind"})
 _CURE = "answer each stored call on every path, also with the reason why its tool did not run"
 
 
@@ -38,6 +44,67 @@ def chosen(anatomy: Anatomy, answers: Answers, function: Scope) -> Iterator[Draf
             )
             notes = (Note(choice, "some calls are left out here"), Note(stored, "all of them are stored here"))
             yield Draft(part, message, _CURE, notes)
+
+
+def filtered(anatomy: Anatomy, function: Scope) -> Iterator[Draft]:
+    """Comprehensions that answer, or pick to be answered, the calls for which a test holds; all of them are stored.
+
+    The others are gone through nowhere.
+    """
+    for loop in function.nodes_of(cst.CompFor):
+        slot, made = anatomy.facts.slots.of(loop.iter), anatomy.module.parent[loop]
+        test = next((each.test for each in loop.ifs if _leaves_out(anatomy, each.test, loop)), None)
+        if test is None or slot is None or not anatomy.facts.is_kind(loop.iter, Kind.CALLS):
+            continue
+        if not (_is_answer(anatomy, made) or _is_picked(anatomy, made, loop)) or _gone_through(anatomy, slot, loop):
+            continue
+        stored = stored_whole(anatomy, slot, function)
+        if stored is not None:
+            message = f"the calls for which `{ex.source(test, 40)}` does not hold are stored, and get no tool result: "
+            yield Draft(made, message + REFUSED, _CURE, (Note(stored, "all of them are stored here"),))
+
+
+def _leaves_out(anatomy: Anatomy, test: cst.BaseExpression, loop: cst.CompFor) -> bool:
+    """Whether a test leaves calls out for what they are or what came of them: it does not ask whether one is a call."""
+    if isinstance(test, cst.BooleanOperation):
+        return any(_leaves_out(anatomy, side, loop) for side in (test.left, test.right))
+    if not mentions(set(ex.target_names(loop.target)), test):
+        return False
+    if isinstance(test, cst.Call):
+        return anatomy.facts.slots.callee(test) is None and ex.called_name(test) not in _LOOKING
+    if not isinstance(test, cst.Comparison) or not isinstance(test.comparisons[0].operator, _TELLING):
+        return False
+    right, slot = ex.compared(test)[2], anatomy.facts.slots.of(loop.iter)
+    read = (ex.member(side) for side in (test.left, right))
+    parts = (each for value in anatomy.facts.values_of(right) for each in walk(value) if isinstance(each, cst.CompFor))
+    of_all = any(anatomy.facts.slots.of(each.iter) == slot and not each.ifs for each in parts)
+    return not of_all and not any(pair is not None and pair[1] in _TAGS for pair in read)
+
+
+def _is_answer(anatomy: Anatomy, made: cst.CSTNode) -> bool:
+    """Whether a comprehension makes answers."""
+    messages = anatomy.transcript.messages
+    return isinstance(made, _LISTED) and any(message.answers for message in messages.of(made.elt))
+
+
+def _is_picked(anatomy: Anatomy, made: cst.CSTNode, loop: cst.CompFor) -> bool:
+    """Whether the calls themselves are picked, and each of these handed on in a loop."""
+    if not isinstance(made, _LISTED) or ex.source(made.elt) != ex.source(loop.target):
+        return False
+    places = {anatomy.facts.slots.of(name) for name in ex.assigned(anatomy.module.parent[made])} - {None}
+    loops = anatomy.module.scope_of[made].function.nodes_of(cst.For, cst.CompFor)
+    return any(anatomy.facts.slots.of(each.iter) in places and _hands_each_on(anatomy, each) for each in loops)
+
+
+def _gone_through(anatomy: Anatomy, slot: Slot, loop: cst.CompFor) -> bool:
+    """Whether all calls are gone through besides, not only to note what came of some of them."""
+    function, module = anatomy.module.scope_of[loop].function, anatomy.module
+    others = (each for each in function.nodes_of(cst.For, cst.CompFor) if each is not loop)
+    return any(
+        anatomy.facts.slots.of(whole) == slot and not isinstance(module.parent[each], cst.DictComp)
+        for each in others
+        for whole, _ in ex.iterated(each)
+    )
 
 
 def _chosen(

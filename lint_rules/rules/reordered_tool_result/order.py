@@ -14,6 +14,7 @@ from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import may_mark_a_call
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.open_ends import OpenEnds
@@ -23,6 +24,7 @@ from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.word import meaning
 
 _OTHERS = frozenset({"user", "system", "assistant"})
 _ADDED = frozenset({"append", "extend"})
@@ -165,7 +167,8 @@ class Order:
         """result, other message, next result: in one loop over the calls of a reply."""
         graph = self.anatomy.flow(self.function)
         for loop, headers in self._headers:
-            others = self._inside(self.others, loop)
+            inside = self._inside(self.others, loop)
+            others = [other for other in inside if not _is_of_another(self.anatomy, other, loop)]
             answers = self._inside(self.results, loop) if others else []
             for other in others:
                 mine = [result for result in answers if result.slot == other.slot]
@@ -269,6 +272,12 @@ def told_by(anatomy: Anatomy, node: cst.CSTNode, loop: cst.For) -> frozenset[str
             return found
         below = outer
     return frozenset()
+
+
+def _is_of_another(anatomy: Anatomy, other: Stored, loop: cst.For) -> bool:
+    """Whether a message is stored only for elements of another class than that of calls: for a record of something."""
+    told = told_by(anatomy, other.node, loop)
+    return bool(told) and not any(may_mark_a_call(word.lower()) or meaning(word) == "class of call" for word in told)
 
 
 def _compared(test: cst.BaseExpression) -> frozenset[str]:

@@ -68,6 +68,8 @@ def _test(subject: ast.expr, pattern: Any) -> ast.expr | bool | None:
         is_one = _placed(ast.Call(ast.Name("isinstance", ast.Load()), named, []), pattern)
         places = [ast.Attribute(copy.deepcopy(subject), name, ast.Load()) for name in pattern.kwd_attrs]
         return _together(ast.And(), [is_one, *_inside(places, pattern.kwd_patterns)], pattern)
+    if kind is ast.MatchSequence and not pattern.patterns:  # `case Reply(calls=[])`
+        return _placed(ast.UnaryOp(ast.Not(), copy.deepcopy(subject)), pattern)
     if kind is ast.MatchMapping and pattern.rest is None and pattern.keys:
         keys = [ast.Subscript(copy.deepcopy(subject), key, ast.Load()) for key in pattern.keys]
         asked = _inside(keys, pattern.patterns)
