@@ -83,11 +83,12 @@ class KeptElsewhere:
             inside = [each for each in self.of(callee) if self._is_made_there(each)] if callee is not None else []
             for each in inside:
                 yield replace(each, node=call, function=function, message=self._as_called(each, call))
-            if inside or not self._is_done(call) or (call in known and not self._resources.handed(call).made):
+            if inside or (call in known and not self._resources.handed(call).made):
                 continue  # `session.add(Row(...))` only looks like a list
-            told = [*substituted(self.anatomy, call, function)]
+            is_done = self._is_done(call)
+            told = [*substituted(self.anatomy, call, function)] if is_done or self._asks_elsewhere(call) else []
             yield from told
-            message = self._handed(call) if not told else None
+            message = self._handed(call) if is_done and not told else None
             put = Stored(call, function, None, "append", message, None)
             about = put.calls is not None or put.answers
             slot = self.place(call, function, with_calls=about) if message is not None else None
@@ -110,6 +111,10 @@ class KeptElsewhere:
         if told is None or told.calls is not None or told.role != "assistant":
             return told
         return replace(told, calls=next((part for arg in call.args for part in self._carried(arg)), None))
+
+    def _asks_elsewhere(self, call: cst.Call) -> bool:
+        """Whether a call runs a turn in another file, which may store messages of its own before it replies."""
+        return run_elsewhere(self.anatomy, call, asking=True) is not None and self.anatomy.turns.reaches_model(call)
 
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does, and does not log; if it asks a model, nobody reads the reply."""
