@@ -131,7 +131,8 @@ FRAMEWORKS = (
             "BaseRequestHandler": _set("handle"),
             "StreamRequestHandler": _set("handle"),
         },
-        switches=(("ThreadingHTTPServer", "", "threads"), ("ThreadingTCPServer", "", "threads")),
+        common=_set("server"),
+        switches=tuple((name, "", "threads") for name in ("ThreadingHTTPServer", "ThreadingTCPServer", "ThreadingMixIn")),
     ),
     Framework(
         _set("websockets"),

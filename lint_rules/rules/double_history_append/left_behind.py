@@ -21,7 +21,6 @@ from lint_rules.syntax.module import Scope
 _DEEPEST = 2
 
 
-
 def taken_behind(places: Places, stored: Stored) -> Iterator[Point]:
     """The handlers that take an error of the function that a place runs, which has stored the message by then."""
     failed = [p for p in places.again.failed(stored.node) if isinstance(p.statement, cst.ExceptHandler)]
@@ -57,4 +56,8 @@ def _classes(there: Anatomy, node: cst.Raise) -> Iterator[str]:
     raised = node.exc.func if isinstance(node.exc, cst.Call) else node.exc
     name = ex.last_name(raised) if raised is not None else ""
     lineage: list[Scope] = there.module.lineage(there.module.class_named(name))
-    yield from (name, *(each.name for each in lineage), *(ex.last_name(b) for each in lineage for b in ex.bases(each.node)))
+    yield from (
+        name,
+        *(each.name for each in lineage),
+        *(ex.last_name(b) for each in lineage for b in ex.bases(each.node)),
+    )
