@@ -132,7 +132,7 @@ FRAMEWORKS = (
             "StreamRequestHandler": _set("handle"),
         },
         common=_set("server"),
-        switches=tuple((name, "", "threads") for name in ("ThreadingHTTPServer", "ThreadingTCPServer", "ThreadingMixIn")),
+        switches=tuple((f"Threading{kind}", "", "threads") for kind in ("HTTPServer", "TCPServer", "MixIn")),
     ),
     Framework(
         _set("websockets"),

@@ -172,7 +172,7 @@ class KeptElsewhere:
         """Where a call puts what it gets, if a history is read from there; `with_calls`: one that has its calls."""
         kept = self._store(call)
         if kept is not None:
-            known = kept.told or kept.slot in self._asked_with
+            known = kept.told or kept.slot in self.asked_with
             return (kept.slot if known else self._sent_part(kept.slot)) if kept.grows else None
         saved = self._resources.of(call)
         if (
@@ -207,7 +207,7 @@ class KeptElsewhere:
         return not any(there.storage.saves(here) for here in there.calls.reachable(callee))
 
     @cached_property
-    def _asked_with(self) -> set[Slot]:
+    def asked_with(self) -> set[Slot]:
         """What objects of other files keep that a model is asked with here."""
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
         given = map(self._store, loads)

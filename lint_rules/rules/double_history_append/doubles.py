@@ -226,7 +226,7 @@ class _Sequence:
     def _holders(self, stored: Stored) -> set[str]:
         """`talk` of `talk.add(m)` and `run(talk, m)`, where its object has the list; no keeper of many under keys."""
         slots, aliases, here = self.places.facts.slots, self.places.anatomy.aliases, stored.node
-        around = [slot for slot in whole_of(stored.slot)][1:] if stored.slot is not None else []
+        around = list(whole_of(stored.slot))[1:] if stored.slot is not None else []
         key = next((place for place, slot in enumerate(around, 1) if slot[0] == "item"), len(around))
         given = [ex.receiver(here), *(a.value for a in here.args)] if isinstance(here, cst.Call) else []
         held = ((ex.dotted(part), slots.of(part)) for part in given if part is not None)
