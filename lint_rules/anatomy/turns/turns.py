@@ -448,8 +448,8 @@ class Turns:
             called = method.name == "__call__" and ex.called_name(call) != method.name
             base = call.func if called else ex.receiver(call)
             turns = there.turns.open_in(method, call)
-            places = (self._place_of(turn, there, method, call, base) for turn in turns[:1])
-            slot = next(filter(None, places), None) or next(self._given_here(turns, base, function), None)
+            slot = self._place_of(turns[0], there, method, call, base) if turns else None
+            slot = slot or (next(self._given_here(turns, base, function), None) if base is not None else None)
             if slot is not None:
                 return _led_by(call, function, slot, turns, there, method)
         return None

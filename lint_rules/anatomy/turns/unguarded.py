@@ -115,8 +115,11 @@ class Unguarded:
             if site.callee in self.races.apart:  # a call begins it, and does not wait
                 continue
             base = ex.receiver(site.node)  # a function that gets a list of the run's own may store elsewhere, too
-            same = base is None or ex.dotted(base) == self.module.self_name(here)  # so may the methods of a view
-            if (same or not self.races.ownership.is_own(base, here)) and not self.races.is_held_back(site.node, here):
+            if base is not None and ex.dotted(base) == self.module.self_name(here):
+                base = None  # so may other methods of a view
+            if (base is None or not self.races.ownership.is_own(base, here)) and not self.races.is_held_back(
+                site.node, here
+            ):
                 yield site.callee, site.node, self._is_read_in_thread(site)
         for function in self._nested.get(here, ()):
             yield function, None, False
