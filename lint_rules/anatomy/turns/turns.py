@@ -166,7 +166,7 @@ class Turns:
             callee is not None
             and callee is not turn.function
             and any(
-                inner.slot == turn.slot and (alone or not self.is_apart(inner)) and (inner.is_open or not turn.is_open)
+                inner.slot == turn.slot and ((inner.is_open or not turn.is_open) if alone else not self.is_apart(inner))
                 for inner in self.led_to(callee)
             )
             for callee in callees
