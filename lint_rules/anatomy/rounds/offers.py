@@ -134,10 +134,11 @@ def is_answered_elsewhere(anatomy: Anatomy, offer: Offer) -> bool:
     given += [ex.dict_items(node).get(key) for node in module.nodes_of(cst.Dict) for key in KEYWORDS]
     members = ((node.value, ex.member(node.targets[0].target)) for node in module.nodes_of(cst.Assign))
     given += [value for value, pair in members if pair is not None and pair[1] in KEYWORDS]
-    written = ex.source(offer.tools, 200)
+    written, maker = ex.source(offer.tools, 200), facts.slots.of(ex.receiver(offer.tools))
     return any(
         value is not None
-        and (facts.slots.of(value) == slot or ex.source(value, 200) == written)
+        and (facts.slots.of(value) == slot or (maker is not None and ex.source(value, 200) == written))
+        and (maker is None or facts.slots.of(ex.receiver(value)) == maker)
         and module.scope_of[value].function is not here
         for value in given
     )

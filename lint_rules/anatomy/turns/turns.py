@@ -135,7 +135,7 @@ class Turns:
         """Whether a call gets what was read of a history, and stores a question and its answer there."""
         stored = self.anatomy.transcript.at(ask)
         roles = {one.role for one in stored if one.slot is not None and self.anatomy.aliases.of(one.slot) == place}
-        return {"user", "assistant"} <= roles and self._is_asked_with(function, place, [ask])
+        return {"user", "assistant"} <= roles and self._is_asked_with(function, place, [ask], within=True)
 
     def _may_be_answer(self, grown: cst.CSTNode) -> bool:
         """Whether what is put into a history is not said to be a rule, or somebody's words."""
@@ -393,8 +393,8 @@ class Turns:
             queue += [value for slot in found if slot[0] == "var" for value in self.facts.assigned(slot)]
         return False
 
-    def _is_asked_with(self, function: Scope, place: Slot, asks: list[cst.Call]) -> bool:
-        """Whether the model is asked with what a function reads of a history."""
+    def _is_asked_with(self, function: Scope, place: Slot, asks: list[cst.Call], *, within: bool = False) -> bool:
+        """Whether the model is asked with what a function reads of a history; `within`: also in the call itself."""
         of, aliases = self.facts.slots.of, self.anatomy.aliases
         kinds = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
         read_places = (node for node in function.nodes if isinstance(node, kinds))
@@ -405,7 +405,7 @@ class Turns:
             holds([arg.value for arg in ask.args], read, places.derived(function, read, grown=True, until=ask))
             for ask in asks
             for read in reads
-            if self.module.before(read, ask) or self.module.inside(read, ask)
+            if self.module.before(read, ask) or (within and self.module.inside(read, ask))
         )
 
     def _is_read_in(self, call: cst.Call, place: Slot) -> bool:
