@@ -131,7 +131,8 @@ FRAMEWORKS = (
             "BaseRequestHandler": _set("handle"),
             "StreamRequestHandler": _set("handle"),
         },
-        switches=(("ThreadingHTTPServer", "", "threads"), ("ThreadingTCPServer", "", "threads")),
+        common=_set("server"),
+        switches=tuple((f"Threading{kind}", "", "threads") for kind in ("HTTPServer", "TCPServer", "MixIn")),
     ),
     Framework(
         _set("websockets"),

@@ -87,7 +87,7 @@ _HELP = "keep the system message apart and put it in front of each request, or k
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     trimming = anatomy.trimming
     for trim in trimming.trims:
-        if trim.cut.head > 0:
+        if trim.cut.head > 0 or isinstance(trim.node, cst.ListComp):  # what fits is no front
             continue
         system = trimming.contents.system_message(trim.cut.base)
         if system is None or (trim.fate == "returned" and not system.used):

@@ -30,6 +30,13 @@ _UNTOLD = (None, False)
 _OF_CALLS = frozenset({Kind.CALLS, Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 
 
+def _each(loop: cst.For | cst.CompFor) -> cst.BaseExpression:
+    """What a loop binds of each element: `call` of `for number, call in enumerate(calls)`; nobody wrote the number."""
+    counts = isinstance(loop.iter, cst.Call) and ex.called_name(loop.iter) == "enumerate"
+    pair = isinstance(loop.target, cst.Tuple) and len(loop.target.elements) == 2
+    return loop.target.elements[1].value if counts and pair else loop.target  # type: ignore[attr-defined]
+
+
 class InHand:
     """One tool call that a region of a function has in hand: `slot` names it, others are made of it."""
 
@@ -49,7 +56,7 @@ class InHand:
                 for target in ex.targets(node):
                     self._bound(target, node.value)
             elif isinstance(node, (cst.For, cst.CompFor)) and self._goes_through(node.iter):  # `for call in calls`
-                slots = (facts.slots.of(part) for part in walk_scope(node.target) if type(part) is cst.Name)
+                slots = (facts.slots.of(part) for part in walk_scope(_each(node)) if type(part) is cst.Name)
                 self.derived.update(slot for slot in slots if slot is not None)
 
     def also(self, slots: Iterable[Slot | None]) -> None:

@@ -35,7 +35,7 @@ class Cut:
     what is picked.
     """
 
-    node: cst.Subscript | cst.Del | cst.Call | cst.Assign
+    node: cst.Subscript | cst.Del | cst.Call | cst.Assign | cst.ListComp
     base: cst.BaseExpression
     function: Scope
     shape: Shape
@@ -62,6 +62,8 @@ def cuts(module: SourceModule) -> Iterator[Cut]:
     for loop in module.nodes_of(cst.For, cst.While):
         if isinstance(loop, (cst.For, cst.While)):
             yield from _picked(module, loop)
+    for comp in module.nodes_of(cst.ListComp):
+        yield from _picked_by_place(module, comp)
 
 
 def _is_for_room(module: SourceModule, node: cst.CSTNode, loop: cst.For | cst.While) -> bool:
@@ -106,6 +108,38 @@ def _picked(module: SourceModule, loop: cst.For | cst.While) -> Iterator[Cut]:
             behind, head = _behind(found[1])
             yield Cut(found[0], behind, module.scope_of[loop].function, "picked", None, head, into)
             return
+
+
+def _picked_by_place(module: SourceModule, comp: cst.ListComp) -> Iterator[Cut]:
+    """`[m for i, m in enumerate(xs) if i in kept]`, `[xs[i] for i in sorted(kept)]`: of the places of what fits.
+
+    `if cost <= room: kept.add(i); room -= cost`, whatever a message is: what belongs to it may be too long.
+    """
+    function, found = module.scope_of[comp].function, _chosen(comp)
+    for call in function.nodes_of(cst.Call) if found is not None else ():
+        base, loop = ex.receiver(call), module.loop_around(call)
+        if base is None or loop is None or ex.called_name(call) not in {"add", "append"} or len(call.args) != 1:
+            continue
+        if found is not None and ex.dotted(base) == found[1] and isinstance(call.args[0].value, cst.Name):
+            if isinstance(loop, (cst.For, cst.While)) and _is_for_room(module, call, loop):
+                yield Cut(comp, found[0], function, "picked", None)
+                return
+
+
+def _chosen(comp: cst.ListComp) -> tuple[cst.BaseExpression, str] | None:
+    """The list of which a comprehension takes the elements at some places, and the name of these."""
+    over, target, ifs = ex.inner(comp.for_in.iter), comp.for_in.target, comp.for_in.ifs
+    if isinstance(over, cst.Call) and ex.called_name(over) == "enumerate" and over.args and len(ifs) == 1:
+        test, names = ifs[0].test, ex.target_names(target)
+        if isinstance(test, cst.Comparison) and len(test.comparisons) == 1 and len(names) == 2:
+            left, operator, right = ex.compared(test)
+            same = ex.dotted(left) == names[0] and ex.dotted(comp.elt) == names[1]
+            return (over.args[0].value, ex.dotted(right) or "") if same and isinstance(operator, cst.In) else None
+    while isinstance(over, cst.Call) and ex.called_name(over) in {"sorted", "reversed", "list"} and over.args:
+        over = ex.inner(over.args[0].value)
+    at = ex.index(comp.elt)
+    taken = isinstance(comp.elt, cst.Subscript) and at is not None and ex.dotted(at) == ex.dotted(target) and not ifs
+    return (comp.elt.value, ex.dotted(over) or "") if taken and isinstance(comp.elt, cst.Subscript) else None
 
 
 def _taken(

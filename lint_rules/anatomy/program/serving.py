@@ -478,6 +478,10 @@ class _Roots:
             for word, value, overlap in row.switches:
                 if word in said and _says(said[word], value):
                     return overlap, said[word] or call
+        for base in (base for cls in self.module.classes for base in ex.bases(cls.node) if row.switches):
+            for word, value, overlap in row.switches:  # `class Server(ThreadingHTTPServer)`
+                if self._name(base) == word and not value:
+                    return overlap, base
         return row.overlap, None
 
 

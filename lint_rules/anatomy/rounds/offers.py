@@ -9,7 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.sessions import is_asked_in_session
-from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
@@ -134,8 +134,12 @@ def is_answered_elsewhere(anatomy: Anatomy, offer: Offer) -> bool:
     given += [ex.dict_items(node).get(key) for node in module.nodes_of(cst.Dict) for key in KEYWORDS]
     members = ((node.value, ex.member(node.targets[0].target)) for node in module.nodes_of(cst.Assign))
     given += [value for value, pair in members if pair is not None and pair[1] in KEYWORDS]
+    written, maker = ex.source(offer.tools, 200), facts.slots.of(ex.receiver(offer.tools))
     return any(
-        value is not None and facts.slots.of(value) == slot and module.scope_of[value].function is not here
+        value is not None
+        and (facts.slots.of(value) == slot or (maker is not None and ex.source(value, 200) == written))
+        and (maker is None or facts.slots.of(ex.receiver(value)) == maker)
+        and module.scope_of[value].function is not here
         for value in given
     )
 
@@ -220,8 +224,16 @@ def _offered(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
     if ex.called_name(call) in LANGCHAIN_CALLS:
         return _bound_to(anatomy, ex.receiver(call))
     found = body(anatomy, call)
-    bound = found[0].facts.slots.bindings(call, found[1]) if found is not None else ()
-    return next((value for slot, value in bound if slot[-1] in KEYWORDS), None)
+    bound = [*found[0].facts.slots.bindings(call, found[1])] if found is not None else []
+    named = next((value for slot, value in bound if slot[-1] in KEYWORDS), None)
+    return named or next((tools for arg in call.args for tools in _in_options(anatomy, arg.value)), None)
+
+
+def _in_options(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The tools of an object of the program, or a dict, that a request of its own gets: `Options(tools=tools)`."""
+    made = [ex.inner(each) for each in anatomy.facts.values_of(value) or [value]]
+    if all(isinstance(each, cst.Dict) or (isinstance(each, cst.Call) and made_class(anatomy, each)) for each in made):
+        yield from filter(None, (_always_holds(anatomy, value, keyword) for keyword in KEYWORDS))
 
 
 def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst.BaseExpression | None:

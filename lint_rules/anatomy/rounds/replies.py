@@ -176,12 +176,17 @@ class _Reader:
             self._returned.add((way, place))
         elif way and way[0].isdigit():
             self._part(here, way[0])
-        elif any(name in _OF_CALLS for name in way):
+        elif any(name in _OF_CALLS for name in way) or self._is_list_of_calls(here, way):
             self._told_of_calls(here, way)
         elif way and way[-1] in _TEXTS and isinstance(here, cst.BaseExpression) and self._is_text(here, way):
             self._text = self._text or here
         elif all(name in _ON_THE_WAY for name in way):
             self._whole(here, way)
+
+    def _is_list_of_calls(self, node: cst.CSTNode, way: tuple[str, ...]) -> bool:
+        """Whether a part of the reply has its calls, whatever the program calls it: `piece.wishes`."""
+        named = bool(way) and way[-1] not in _ON_THE_WAY | _TEXTS
+        return named and isinstance(node, cst.BaseExpression) and self._anatomy.facts.is_kind(node, Kind.CALLS)
 
     def _told_of_calls(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
         """A part that tells of calls: it is read for them, unless nothing comes of what is seen there."""

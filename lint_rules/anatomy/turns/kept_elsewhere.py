@@ -84,11 +84,12 @@ class KeptElsewhere:
             inside = [each for each in self.of(callee) if self._is_made_there(each)] if callee is not None else []
             for each in inside:
                 yield replace(each, node=call, function=function, message=self._as_called(each, call))
-            if inside or not self._is_done(call) or (call in known and not self._resources.handed(call).made):
+            if inside or (call in known and not self._resources.handed(call).made):
                 continue  # `session.add(Row(...))` only looks like a list
-            told = [*substituted(self.anatomy, call, function)]
+            is_done = self._is_done(call)
+            told = [*substituted(self.anatomy, call, function)] if is_done or self._asks_elsewhere(call) else []
             yield from told
-            message = self._handed(call) if not told else None
+            message = self._handed(call) if is_done and not told else None
             put = Stored(call, function, None, "append", message, None)
             about = put.calls is not None or put.answers
             slot = self.place(call, function, with_calls=about) if message is not None else None
@@ -111,6 +112,10 @@ class KeptElsewhere:
         if told is None or told.calls is not None or told.role != "assistant":
             return told
         return replace(told, calls=next((part for arg in call.args for part in self._carried(arg)), None))
+
+    def _asks_elsewhere(self, call: cst.Call) -> bool:
+        """Whether a call runs a turn in another file, which may store messages of its own before it replies."""
+        return run_elsewhere(self.anatomy, call, asking=True) is not None and self.anatomy.turns.reaches_model(call)
 
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does, and does not log; if it asks a model, nobody reads the reply."""
@@ -168,7 +173,7 @@ class KeptElsewhere:
         """Where a call puts what it gets, if a history is read from there; `with_calls`: one that has its calls."""
         kept = self._store(call)
         if kept is not None:
-            known = kept.told or kept.slot in self._asked_with
+            known = kept.told or kept.slot in self.asked_with
             return (kept.slot if known else self._sent_part(kept.slot)) if kept.grows else None
         saved = self._resources.of(call)
         if (
@@ -203,7 +208,7 @@ class KeptElsewhere:
         return not any(there.storage.saves(here) for here in there.calls.reachable(callee))
 
     @cached_property
-    def _asked_with(self) -> set[Slot]:
+    def asked_with(self) -> set[Slot]:
         """What objects of other files keep that a model is asked with here."""
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self.gives_history(call))
         given = map(self._store, loads)

@@ -93,7 +93,15 @@ class Ownership:
             return True
         if isinstance(node, cst.Call):
             return self._is_made(node)
-        return not self._is_of_class(node) and self._is_held(ex.owner(node), function)
+        return not self._is_in_common(node) and not self._is_of_class(node) and self._is_held(ex.owner(node), function)
+
+    def _is_in_common(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is a part of what a framework hands to all: `self.server.clerk` of a view."""
+        while isinstance(node, (cst.Attribute, cst.Subscript)):
+            slot, node = self.facts.slots.of(node), node.value
+            if slot is not None and self.anatomy.aliases.is_in_common(slot):
+                return True
+        return False
 
     def _is_of_class(self, node: cst.BaseExpression) -> bool:
         """Whether a value is, or is a part of, what the body of a class has made: all objects have it in common."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property, partial
@@ -9,7 +10,7 @@ from functools import cached_property, partial
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
+from lint_rules.anatomy.messages.classes import classes_of, named_classes, run_elsewhere
 from lint_rules.anatomy.messages.tool_messages import hold_text_only
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
@@ -361,8 +362,13 @@ def _locks_there(anatomy: Anatomy, node: cst.BaseExpression) -> tuple[Locks, Sco
 
 
 def _has_lock(anatomy: Anatomy, slot: Slot, name: str) -> bool:
-    """Whether objects of another file, as one that is in a slot, have a lock of a name."""
-    return any(("attr", cls, name) in there.races.locks.known for there, cls in classes_of(anatomy, slot))
+    """Whether objects of another file, as one that is in a slot, have a lock of a name: too far off, its text tells."""
+    found = classes_of(anatomy, slot)
+    unread = [near for near, _ in named_classes(anatomy, slot)] if not found else []
+    made = rb"\b%s\b[^=\n]*=[^\n]*\b(R?Lock|Condition)\b" % name.encode()
+    return any(("attr", cls, name) in there.races.locks.known for there, cls in found) or any(
+        re.search(made, near.source) for near in unread
+    )
 
 
 def _imports_lock(anatomy: Anatomy, name: str) -> bool:

@@ -118,6 +118,7 @@ class Turns:
                 tools = self._stores_results(function, history)
                 before, after = self._around(function, asks, grown)
                 whole = any(g.answered for g in self._foreign_growths(history) if g.write.node in grown)
+                whole = whole or any(self._loads_and_tells(function, ask, history.slot) for ask in asks if ask in grown)
                 answers = after and not whole and any(map(self._may_be_answer, grown))
                 loaded = not before and answers and self._is_asked_with(function, history.slot, asks)
                 turns.append(
@@ -128,6 +129,12 @@ class Turns:
         found = [*turns, *self._emptied(function), *foreign, *kept]
         told = {ask for turn in found if turn.is_open for ask in turn.asks}
         return [*found, *(turn for turn in self._stored(function) if told.isdisjoint(turn.asks))]
+
+    def _loads_and_tells(self, function: Scope, ask: cst.Call, place: Slot) -> bool:
+        """Whether a call gets what was read of a history, and stores a question and its answer there."""
+        stored = self.anatomy.transcript.at(ask)
+        roles = {one.role for one in stored if one.slot is not None and self.anatomy.aliases.of(one.slot) == place}
+        return {"user", "assistant"} <= roles and self._is_asked_with(function, place, [ask], within=True)
 
     def _may_be_answer(self, grown: cst.CSTNode) -> bool:
         """Whether what is put into a history is not said to be a rule, or somebody's words."""
@@ -157,7 +164,10 @@ class Turns:
         return bool(callees) and all(
             callee is not None
             and callee is not turn.function
-            and any(inner.slot == turn.slot and (alone or not self.is_apart(inner)) for inner in self.led_to(callee))
+            and any(
+                inner.slot == turn.slot and ((inner.is_open or not turn.is_open) if alone else not self.is_apart(inner))
+                for inner in self.led_to(callee)
+            )
             for callee in callees
         )
 
@@ -382,8 +392,8 @@ class Turns:
             queue += [value for slot in found if slot[0] == "var" for value in self.facts.assigned(slot)]
         return False
 
-    def _is_asked_with(self, function: Scope, place: Slot, asks: list[cst.Call]) -> bool:
-        """Whether the model is asked with what a function reads of a history."""
+    def _is_asked_with(self, function: Scope, place: Slot, asks: list[cst.Call], *, within: bool = False) -> bool:
+        """Whether the model is asked with what a function reads of a history; `within`: also in the call itself."""
         of, aliases = self.facts.slots.of, self.anatomy.aliases
         kinds = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
         read_places = (node for node in function.nodes if isinstance(node, kinds))
@@ -394,12 +404,15 @@ class Turns:
             holds([arg.value for arg in ask.args], read, places.derived(function, read, grown=True, until=ask))
             for ask in asks
             for read in reads
-            if self.module.before(read, ask)
+            if self.module.before(read, ask) or (within and self.module.inside(read, ask))
         )
 
     def _is_read_in(self, call: cst.Call, place: Slot) -> bool:
-        """Whether what a call gives back is made by a function of the file that reads a history."""
+        """Whether what a call gives back is made by a function that reads a history, or by the object that keeps it."""
         callee, aliases = self.facts.slots.callee(call), self.anatomy.aliases
+        store = store_of(self.anatomy, call, self.module.scope_of[call].function) if callee is None else None
+        if store is not None and not store.grows and store.slot == place:
+            return True
         places = callee.nodes_of(cst.Name, cst.Attribute, cst.Subscript, cst.Call) if callee is not None else []
         return not self.module.is_statement(call) and any(
             (slot := self.facts.slots.of(node)) is not None and aliases.of(slot) == place
@@ -434,11 +447,39 @@ class Turns:
             called = method.name == "__call__" and ex.called_name(call) != method.name
             base = call.func if called else ex.receiver(call)
             turns = there.turns.open_in(method, call)
-            slot = self._seen_here(turns[0].slot, base, function) if turns and base is not None else None
-            slot = slot or next(self._given_here(turns, base, function), None) if base is not None else None
+            slot = self._place_of(turns[0], there, method, call, base) if turns else None
+            slot = slot or (next(self._given_here(turns, base, function), None) if base is not None else None)
             if slot is not None:
                 return _led_by(call, function, slot, turns, there, method)
         return None
+
+    def _place_of(
+        self, turn: Turn, there: Anatomy, method: Scope, call: cst.Call, base: cst.BaseExpression | None
+    ) -> Slot | None:
+        """Where the history of a turn that a call runs in another file lives here; None where it ends with the run."""
+        function, given = self.module.scope_of[call].function, there.turns.as_given(method, turn.slot)
+        root = root_object(given)
+        if root[0] != "var" or not is_parameter(root):
+            return self._seen_here(given, base, function) if base is not None else None
+        handed = dict(there.facts.slots.bindings(call, method)).get(root)
+        slot = self.anatomy.aliases.given(handed) if handed is not None else None
+        place = self.anatomy.aliases.of(slot) if slot is not None else None
+        lasts = place is not None and self.anatomy.aliases.is_lasting(place, function)
+        kept = lasts or (place is not None and is_parameter(root_object(place)))
+        return moved(given, root, place) if kept and place is not None else None
+
+    def as_given(self, function: Scope, slot: Slot) -> Slot:
+        """A history that a function of this file comes to, as a part of what that is given, if it is: by all calls."""
+        reach, root = self.anatomy.unguarded.reach(function, None), root_object(slot)
+        for _ in reach:
+            sites = [site for site in self.graph.sites[root[1]] if site.caller in reach] if is_parameter(root) else []
+            bound = (dict(self.facts.slots.bindings(site.node, root[1])).get(root) for site in sites)
+            places = {self.facts.slots.of(value) for value in bound}
+            place = places.pop() if root[1] is not function and len(places) == 1 else None
+            if place is None:
+                break
+            slot, root = moved(slot, root, place), root_object(place)
+        return slot
 
     def begun_there(self, begun: Begun) -> tuple[Scope, Turn] | None:
         """The function of another file that a thread or task runs again and again, each beside the last, and its turn.
@@ -505,31 +546,48 @@ class Turns:
         return self.facts.slots.attribute(cls, kept[2]) if kept[0] == "attr" else kept
 
     def _kept_elsewhere(self, function: Scope) -> list[Turn]:
-        """`memory.add(key, question)`, `ask(memory.get(key))`, `memory.add(key, answer)` of another file."""
+        """`memory.add(key, question)`, `ask(memory.get(key))`, `memory.add(key, answer)` of another file.
+
+        Or `self.rounds(memory.get(key), memory)`, where what is called stores what it is asked and what it answers.
+        """
         calls = function.nodes_of(cst.Call)
         bases = Counter(filter(None, map(_base_name, calls)))
-        often = [call for call in calls if bases[_base_name(call) or ""] > 1]
+        told = [one for one in self.anatomy.kept_elsewhere.of(function) if self._runs_here(one.node)]
+        roots = {one.slot[1] for one in told if one.slot is not None and one.slot[0] == "member"}
+        often = [call for call in calls if bases[_base_name(call) or ""] > 1 or self._is_of_one(call, roots)]
         stores = {call: store_of(self.anatomy, call, function) for call in often}
         turns = []
         for part in dict.fromkeys(store.slot for store in stores.values() if store is not None):
             here = {call: store for call, store in stores.items() if store is not None and store.slot == part}
-            grown: list[cst.CSTNode] = [call for call, store in here.items() if store.grows]
+            within = {
+                one.node: {each.role for each in told if each.node is one.node} for one in told if one.slot == part
+            }
+            grown: list[cst.CSTNode] = [*(call for call, store in here.items() if store.grows), *within]
             reads = {call for call, store in here.items() if not store.grows}
             asks = [call for call in calls if call not in here and self._is_given_one(call, reads)]
-            asks = [call for call in asks if self.graph.asks(call) or self._runs_asker(call)]
+            asks = [call for call in asks if self.graph.asks(call) or self._runs_asker(call) or call in within]
             if grown and asks:
                 before, after = self._around(function, asks, grown)
+                whole = any({"user", "assistant"} <= within.get(ask, set()) for ask in asks)
                 tools = any(here[call].tools for call in here)
-                turns.append(Turn(function, part, asks, grown, tools, before, after))
+                turns.append(Turn(function, part, asks, grown, tools, before or whole, after or whole))
         return turns
 
+    def _runs_here(self, node: cst.CSTNode) -> bool:
+        """Whether a call runs a function of this file that asks a model."""
+        callee = self.facts.slots.callee(node)
+        return callee is not None and self.runs_model(callee)
+
+    def _is_of_one(self, call: cst.Call, places: Container[Slot]) -> bool:
+        """Whether a call is one of a method of an object that lives in one of some places."""
+        slot = self.facts.slots.of(ex.receiver(call))
+        return slot is not None and self.anatomy.aliases.of(slot) in places
+
     def _is_given_one(self, call: cst.Call, reads: set[cst.Call]) -> bool:
-        """Whether a call is handed what one of `reads` gave back."""
-        for part in (part for arg in call.args for part in walk(arg.value)):
-            slot = self.facts.slots.of_name(part)
-            if part in reads or (slot is not None and any(value in reads for value in self.facts.assigned(slot))):
-                return True
-        return False
+        """Whether a call is handed what one of `reads` gave back, or what is made of that."""
+        function, places = self.module.scope_of[call].function, ReplyPlaces(self.anatomy)
+        given = [arg.value for arg in call.args]
+        return any(holds(given, read, places.derived(function, read, grown=True, until=call)) for read in reads)
 
     def open_in(self, function: Scope, call: cst.Call | None = None) -> list[Turn]:
         """The turns on a lasting history that running a function comes to, and that nothing there keeps apart.

@@ -115,6 +115,8 @@ class Unguarded:
             if site.callee in self.races.apart:  # a call begins it, and does not wait
                 continue
             base = ex.receiver(site.node)  # a function that gets a list of the run's own may store elsewhere, too
+            if base is not None and ex.dotted(base) == self.module.self_name(here):
+                base = None  # so may other methods of a view
             if (base is None or not self.races.ownership.is_own(base, here)) and not self.races.is_held_back(
                 site.node, here
             ):

@@ -13,11 +13,12 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.rules.double_history_append.added_whole import added_by_runs, added_whole
 from lint_rules.rules.double_history_append.callbacks import by_callback
 from lint_rules.rules.double_history_append.held_parts import place_of
 from lint_rules.rules.double_history_append.joined import Joined, Joins
+from lint_rules.rules.double_history_append.left_behind import taken_behind
 from lint_rules.rules.double_history_append.places import Double, How, Places, Same
 from lint_rules.rules.double_history_append.repeated import Repeated
 from lint_rules.rules.double_history_append.saved_first import saved_before
@@ -149,11 +150,12 @@ class _Sequence:
         avoiding = AnyOf(self.ways.unstored(first.slot), self.ways.renewed(slots))
         of_reply = first.role == "assistant" or first.calls is not None
         says = self.ways.told_at(first.node) if of_reply else None
-        return (
-            self._brings(first, avoiding)
-            and self.ways.follows(first.node, then.node, avoiding, says=says)
-            and self._has(then, first, same, avoiding)
-        )
+        if not self._brings(first, avoiding):
+            return False
+        if self.ways.follows(first.node, then.node, avoiding, says=says):
+            return self._has(then, first, same, avoiding)
+        there = {*self.ways.points(then.node)}
+        return any(self.ways.leads([taken], there, avoiding) for taken in taken_behind(self.places, first))
 
     def _has(self, then: Stored, first: Stored, same: Same, avoiding: AnyOf) -> bool:
         """Whether the names by which a message goes have got it on a way between two places, and nothing else since.
@@ -213,13 +215,22 @@ class _Sequence:
             return set()
         apart = [a for a in call.args if message is None or not any(part is message for part in walk(a))]
         if stored.write is None:
-            return {"; ".join(ex.source(a, 200) for a in apart)} - {""}
+            return self._holders(stored) or {"; ".join(ex.source(a, 200) for a in apart)} - {""}
         if stored.slot[0] != "attr":
             return set()
         if stored.write.node is call and isinstance(base, cst.Attribute):
             base = base.value
         handed = (ex.dotted(a.value) for a in apart)
         return {name for name in (ex.dotted(base) if base is not None else None, *handed) if name is not None}
+
+    def _holders(self, stored: Stored) -> set[str]:
+        """`talk` of `talk.add(m)` and `run(talk, m)`, where its object has the list; no keeper of many under keys."""
+        slots, aliases, here = self.places.facts.slots, self.places.anatomy.aliases, stored.node
+        around = list(whole_of(stored.slot))[1:] if stored.slot is not None else []
+        key = next((place for place, slot in enumerate(around, 1) if slot[0] == "item"), len(around))
+        given = [ex.receiver(here), *(a.value for a in here.args)] if isinstance(here, cst.Call) else []
+        held = ((ex.dotted(part), slots.of(part)) for part in given if part is not None)
+        return {name for name, slot in held if name and slot is not None and aliases.of(slot) in around[:key]}
 
     def _is_optional(self, stored: Stored) -> bool:
         """Whether a helper stores the message under a condition of its own."""

@@ -190,7 +190,7 @@ class Places:
         calls = (part for part in walk(stored.node) if isinstance(part, cst.Call) and slots.callee(part) is function)
         given = [pair for call in calls for pair in slots.bindings(call, function) if not self.facts.assigned(pair[0])]
         bound = {each for t in ex.assigned(self.module.statement(stored.node)) for each in self.again.parts(t)}
-        made = self.facts.values_of(content) if isinstance(content, cst.Name) else [text_of(content)]
+        made = (self.facts.values_of(content) if isinstance(content, cst.Name) else []) or [text_of(content)]
         for part in (part for value in made for part in ex.alternatives(untrimmed(value))):
             owner, name = ex.member(part) or (part, None)
             handed = next((value for slot, value in given if slot == slots.of_name(owner)), None)

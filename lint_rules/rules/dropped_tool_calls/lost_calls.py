@@ -64,6 +64,7 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
     """All places of a file, each once."""
     told: set[cst.CSTNode] = set()
     sent = sent_histories(anatomy)
+    sent = sent | anatomy.kept_elsewhere.asked_with if sent else sent
     if not sent:
         return
     added = (write for write in anatomy.writes.all if write.kind == "extend" and write.value is not None)

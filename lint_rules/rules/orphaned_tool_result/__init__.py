@@ -67,8 +67,9 @@ class Conversation:
 ## How it decides
 The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[len(h) - n:]`), `del h[:n]`, `h.pop(0)` or
 `h.pop(i)` while something is too large, or as often as there are too many, a loop that takes the newest while there is
-room (`for m in reversed(h)`, `h[i]` of an `i` that goes down), or a list that is bounded (`deque(maxlen=n)`). What is
-left is stored as the history, sent to a model, or returned, also as pairs or in another form. The list may hold tool
+room (`for m in reversed(h)`, `h[i]` of an `i` that goes down) or the places of what fits (`if size <= room:
+kept.add(i)`), or a list that is bounded (`deque(maxlen=n)`). What is left is stored as the history, sent to a model, or
+returned, also as pairs or in another form. The list may hold tool
 results: they are stored in it, in this file, in one that it imports, by what this file hands to the methods of an
 object that keeps it, by a caller that hands on the object whose list it is, by another name for the same part of what
 lasts, or by a method that is handed on together with `tools=`; a file that imports this one, or has its object by way
@@ -191,6 +192,7 @@ def _is_before(anatomy: Anatomy, trim: Trim, holds: Proof) -> bool:
 def _draft(trim: Trim, holds: Proof) -> Draft:
     name = ex.source(trim.cut.base, 40)
     cut = "drops its oldest messages by itself" if trim.cut.shape == "bounded" else "is cut by position"
+    cut = "keeps what fits, message by message" if isinstance(trim.node, cst.ListComp) else cut
     message = (
         f"`{name}` {cut}: a tool result at the cut loses the call it answers, and the API then refuses"
         f" {'the request' if trim.fate == 'sent' else 'every request with this history'}"
