@@ -9,7 +9,7 @@ from lint_rules.gate.needs import runs_beside
 from lint_rules.noting import Project, is_project
 from lint_rules.options import Neighbours
 from lint_rules.paths import is_test_file
-from lint_rules.syntax.reexports import class_names, derived_from
+from lint_rules.syntax.reexports import class_names, promised, standing_for
 
 MOST_HOPS = 3
 """How many imports lie, at most, between a file and those that start its functions."""
@@ -61,14 +61,19 @@ def direct_importers(
     return found[:MOST_IMPORTERS]
 
 
-def deriving(path: str, cls: str, project: Project) -> list[tuple[str, bytes]]:
-    """(path, source) of the files with classes that derive from one of the file at `path`, by its name."""
-    return direct_importers(path, project, lambda source: bool(derived_from(source, cls)))
+def deriving(path: str, cls: str, project: Project, methods: frozenset[str]) -> list[tuple[str, bytes]]:
+    """(path, source) of the files with classes that derive from one of the file at `path`, by its name.
+
+    Of a protocol that promises `methods`, of those that have them all.
+    """
+    return direct_importers(path, project, lambda source: bool(standing_for(source, cls, methods)))
 
 
 def deriving_from_any(path: str, source: bytes, project: Project) -> list[bytes]:
-    """The sources of files with classes that derive from any class of the file at `path`, whose `source` this is."""
-    return [text for cls in class_names(source) for _, text in deriving(path, cls, project)]
+    """The sources of files with classes that stand for any class of the file at `path`, whose `source` this is."""
+    methods = promised(source)
+    asked = ((cls, methods.get(cls, frozenset())) for cls in class_names(source))
+    return [text for cls, wanted in asked for _, text in deriving(path, cls, project, wanted)]
 
 
 @lru_cache(maxsize=4096)

@@ -47,7 +47,7 @@ from lint_rules.syntax.depth import SHALLOW
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.parse import Tree, parse, unreadable
 from lint_rules.syntax.python import Unreadable
-from lint_rules.syntax.reexports import derived_from, imports
+from lint_rules.syntax.reexports import imports, standing_for
 from lint_rules.syntax.walk import levels_below
 
 Reader = Callable[[bytes, str, Tree], SourceModule]
@@ -169,9 +169,10 @@ def _anatomy(
         others = deriving_from_any(path, source, near) if isinstance(near, NotingProject) else ()
         return any(seen(other).asks for other in others)
 
-    def derived(cls: str) -> list[tuple[Neighbour, str]]:
-        found = deriving(module.path, cls, near) if isinstance(near, NotingProject) else ()
-        return [(at(path, path, text, max(hops, 1)), name) for path, text in found for name in derived_from(text, cls)]
+    def derived(cls: str, methods: frozenset[str]) -> list[tuple[Neighbour, str]]:
+        found = deriving(module.path, cls, near, methods) if isinstance(near, NotingProject) else ()
+        named = ((path, text, name) for path, text in found for name in standing_for(text, cls, methods))
+        return [(at(path, path, text, max(hops, 1)), name) for path, text, name in named]
 
     def called() -> list[Caller]:
         if project is None:

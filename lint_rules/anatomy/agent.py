@@ -23,9 +23,9 @@ from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import Scope, SourceModule, decorators, fields, parameter_names
+from lint_rules.syntax.module import Scope, SourceModule, decorators, fields, is_protocol, parameter_names
 from lint_rules.syntax.reaching import Definition, Reaching
-from lint_rules.syntax.reexports import definitions, home
+from lint_rules.syntax.reexports import definitions, home, promised
 from lint_rules.syntax.ways import Ways, reaching_in, ways_through
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Anatomy:
         said_of: Callable[[], list[Said]] = list,
         tells: Callable[[str], bool] = lambda path: False,
         placed: Callable[[str], list[Placed]] = lambda name: [],
-        derived: Callable[[str], list[tuple[Neighbour, str]]] = lambda cls: [],
+        derived: Callable[[str, frozenset[str]], list[tuple[Neighbour, str]]] = lambda cls, methods: [],
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
         they hand to it, and `valued` of which kinds and classes that is, `tools` what they tell a model of it, `serves`
@@ -204,8 +204,12 @@ class Anatomy:
 
     @kept
     def derived(self, cls: Scope) -> list[tuple[Anatomy, Scope]]:
-        """The classes of other files that derive from one of this file, and their files: those first that may ask."""
-        near = sorted(self._derived(cls.name), key=lambda each: not each[0].may_ask)
+        """The classes of other files that derive from one of this file, and their files: those first that may ask.
+
+        So do those that have all methods of a protocol.
+        """
+        methods = frozenset(cls.methods) if is_protocol(cls) else frozenset()
+        near = sorted(self._derived(cls.name, methods), key=lambda each: not each[0].may_ask)
         read = ((each.anatomy, name) for each, name in near)
         found = ((there, there.module.class_named(name)) for there, name in read if there is not None)
         return [(there, other) for there, other in found if other is not None]
@@ -556,6 +560,12 @@ class Anatomy:
             if found is not None and found.defines(keyword, there):
                 return found, there
         return None
+
+    @cached_property
+    def protocols(self) -> list[tuple[Neighbour, str, frozenset[str]]]:
+        """The protocols of files from which this one imports, and the methods that each asks for."""
+        near = map(self._near, dict.fromkeys(module for module, _ in self.module.imports.origin.values()))
+        return [(each, name, methods) for each in near if each for name, methods in promised(each.source).items()]
 
     def imports_module(self, name: str) -> bool:
         """Whether a name stands for a module of the project."""

@@ -96,7 +96,7 @@ class Again:
         """What tests give for the reply of which a place knows that it has calls, or that it has none."""
         facts = self.anatomy.facts
         for tested, holds in conditions.passed(self.module, node, self.function.node):
-            if not isinstance(tested, cst.If) or is_about_part(self.module, tested):
+            if not isinstance(tested, cst.If) or is_about_part(self.anatomy.facts, tested):
                 continue
             for other, gives in ((without_calls, with_calls), (with_calls, without_calls)):
                 if other(facts, tested.test) is (not holds):

@@ -573,8 +573,12 @@ class SourceModule:
     def _stands_for(self, other: Scope, cls: Scope) -> bool:
         if cls in self.base_classes(other):
             return True
-        is_protocol = any(ex.last_name(base) == "Protocol" for base in ex.bases(cls.node))
-        return is_protocol and other is not cls and all(self.method(other, name) for name in cls.methods)
+        return is_protocol(cls) and other is not cls and all(self.method(other, name) for name in cls.methods)
+
+
+def is_protocol(cls: Scope) -> bool:
+    """Whether other classes stand for one by their methods alone."""
+    return any(ex.last_name(base) == "Protocol" for base in ex.bases(cls.node))
 
 
 def says_only(method: Scope) -> bool:

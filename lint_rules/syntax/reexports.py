@@ -15,6 +15,7 @@ _DEFINITION = re.compile(rb"^[ \t]*(?:async[ \t]+)?(class|def)[ \t]+(\w+)", re.M
 _DERIVED = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
 _NAME = re.compile(rb"(\w+)(?=[ \t\n]*(?:[,\[\]]|$))")
 """The last part of a base class, also with what it is filled with: `models.Model[Reply]`."""
+_METHOD = re.compile(rb"^([ \t]*)(?:async[ \t]+)?(class|def)[ \t]+(\w+)", re.MULTILINE)
 _SET = re.compile(rb"^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
 _MOST_HOPS = 3
 _MOST_BYTES = 200_000
@@ -40,6 +41,34 @@ def _derived(source: bytes) -> dict[str, list[str]]:
 def derived_from(source: bytes, cls: str) -> list[str]:
     """The names of the classes in a source that derive from one of this name."""
     return _derived(source).get(cls, [])
+
+
+@lru_cache(maxsize=4096)
+def _methods(source: bytes) -> dict[str, set[str]]:
+    """The classes of a source, and the names of the functions that stand in each, as their lines are indented."""
+    found: dict[str, set[str]] = {}
+    around: list[tuple[int, str | None]] = []
+    for indent, keyword, name in _METHOD.findall(source):
+        around = [(outer, cls) for outer, cls in around if outer < len(indent)]
+        if keyword == b"class":
+            found[name.decode()] = set()
+        elif around and (cls := around[-1][1]) is not None:
+            found[cls].add(name.decode())
+        around.append((len(indent), name.decode() if keyword == b"class" else None))
+    return found
+
+
+def promised(source: bytes) -> dict[str, frozenset[str]]:
+    """The protocols of a source, and the methods that each asks for."""
+    return {cls: frozenset(_methods(source)[cls]) for cls in derived_from(source, "Protocol")}
+
+
+def standing_for(source: bytes, cls: str, methods: frozenset[str]) -> list[str]:
+    """The names of the classes in a source that derive from one of this name, or have all the `methods` it promises."""
+    derived = derived_from(source, cls)
+    return derived + [
+        other for other, own in _methods(source).items() if methods and methods <= own and other not in derived
+    ]
 
 
 def class_names(source: bytes) -> list[str]:

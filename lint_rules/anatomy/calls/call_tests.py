@@ -9,7 +9,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.vocabulary import CALL_WORDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import names_in
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import children, walk
 
@@ -131,14 +131,16 @@ def asks_for_text(test: cst.BaseExpression) -> bool:
     return pair is not None and pair[1] == "text"
 
 
-def is_about_part(module: SourceModule, guard: cst.If) -> bool:
-    """`if block.type == "text"` in a loop over the parts of a reply says nothing about the others."""
+def is_about_part(facts: Facts, guard: cst.If) -> bool:
+    """`if block.type == "text"` in a loop over the parts of a reply says nothing about the others.
+
+    What is asked of each message of a history says it all of that message.
+    """
     if asks_for_end(guard.test):
         return False
     read = names_in(guard.test)
-    return any(
-        isinstance(outer, cst.For) and read & set(ex.target_names(outer.target)) for outer in module.ancestors(guard)
-    )
+    loops = (outer for outer in facts.module.ancestors(guard) if isinstance(outer, cst.For))
+    return any(read & set(ex.target_names(loop.target)) for loop in loops if Kind.HISTORY not in facts.kinds(loop.iter))
 
 
 def shows_calls(facts: Facts, node: cst.BaseExpression) -> bool:

@@ -20,7 +20,7 @@ from lint_rules.anatomy.calls.remaining_calls import Rest
 from lint_rules.anatomy.calls.stored_calls import StoredCalls
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.fates import Fates, lasting_parts
-from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_bases, named_classes, run_elsewhere
+from lint_rules.anatomy.messages.classes import FoundClass, class_places, declared_for, named_classes, run_elsewhere
 from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program import handlers
@@ -172,7 +172,7 @@ def bases_elsewhere(anatomy: Anatomy) -> Bases:
     """Whoever hands something to a method of one of these hands it to those of the classes that fill it in."""
     found: Bases = {}
     for cls in anatomy.module.classes:
-        for _, (near, name) in named_bases(anatomy, cls):
+        for near, name in declared_for(anatomy, cls):
             found.setdefault((os.path.abspath(near.path), name), []).append(cls)
     return found
 

@@ -174,7 +174,7 @@ class Votes:
                     if isinstance(each, ClassObject):
                         found[around[named], name].append((each.cls, parts))
         for method in sending:
-            if isinstance(method.parent, ClassFrame):
+            if isinstance(method.parent, ClassFrame) and not isinstance(method.node, ast.Lambda):
                 found[method.node.name].append((method.parent, method.node.body))
         yield from found.values()
 

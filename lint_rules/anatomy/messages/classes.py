@@ -373,6 +373,13 @@ def named_bases(anatomy: Anatomy, cls: Scope) -> Iterator[tuple[str, tuple[Neigh
                 yield name, near
 
 
+def declared_for(anatomy: Anatomy, cls: Scope) -> Iterator[tuple[Neighbour, str]]:
+    """The classes of other files for which one stands: its bases, and the protocols of which it has all methods."""
+    yield from (near for _, near in named_bases(anatomy, cls))
+    own = {name for here in anatomy.module.lineage(cls) for name in here.methods}
+    yield from ((near, name) for near, name, methods in anatomy.protocols if methods and methods <= own)
+
+
 def set_by_bases(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, Slot]]:
     """An attribute that no class of this file sets, as base classes in other files have it."""
     if slot[0] == "attr" and not anatomy.facts.assigned(slot):

@@ -57,21 +57,34 @@ class Flags:
         The flag may be a set of keys, a task or thread that is looked at (`task.done()`), or an event. Between test and
         claim nothing may be awaited, lest another run passes the test meanwhile.
         """
+        return next(self._claims(node, function), None) is not None
+
+    def keep_apart(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """Whether two nodes run only if the same flag was free, and both take it: one of them runs at a time."""
+        first, second = (self._taken_at(node) for node in (one, other))
+        return not first.isdisjoint(second)
+
+    def _taken_at(self, node: cst.CSTNode) -> set[Slot]:
+        function = self.anatomy.module.scope_of[node].function
+        claims = {*self._claims(node, function)}
+        return {each.slot for each in _taken(self.anatomy, function) if each.node in claims} if claims else set()
+
+    def _claims(self, node: cst.CSTNode, function: Scope) -> Iterator[cst.CSTNode]:
         if function.kind == "class":  # a body that runs once, when the file is imported
-            return False
+            return
         if function not in self._tests:
             self._tests[function] = list(_tests(self.anatomy, function))
-        return any(
-            _comes_first(self.anatomy, function, test, node)
-            and any(self._goes_with(claim, node, function) and self._is_kept_out(node, test, claim) for claim in claims)
-            for test, claims in self._tests[function]
-        )
+        for test, claims in self._tests[function]:
+            if _comes_first(self.anatomy, function, test, node):
+                for claim in claims:
+                    if self._goes_with(claim, node, function) and self._is_kept_out(node, test, claim):
+                        yield claim
 
     def _goes_with(self, claim: cst.CSTNode, node: cst.CSTNode, function: Scope) -> bool:
-        """Whether those who come to a node make a claim: not those who make it and leave."""
-        module = self.anatomy.module
-        with_it = module.inside(node, claim) or module.before(node, claim)
-        return with_it or self.anatomy.leads(function, [claim], [node])
+        """Whether those who come to a node make a claim, before or behind it: not those who make it and leave."""
+        leads = self.anatomy.leads
+        within = self.anatomy.module.inside(node, claim)
+        return within or leads(function, [claim], [node]) or leads(function, [node], [claim])
 
     def _is_kept_out(self, node: cst.CSTNode, test: cst.If | cst.While, claim: cst.CSTNode) -> bool:
         """Whether a test that finds something under way keeps a node from running, or ends what it has begun before.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Container, Iterator
 from enum import Enum
 
 import libcst as cst
@@ -23,6 +24,7 @@ _LOG_METHODS = frozenset(
 )  # fmt: skip
 _LEVELS = frozenset({"debug", "info", "warning", "exception", "critical"})
 _LOG_OBJECTS = ("log", "logger", "logging", "console", "print", "traceback", "warnings", "stderr", "stdout", "debug")
+_FIXED = (cst.SimpleString, cst.Name, cst.Tuple)
 
 
 class Ending(Enum):
@@ -61,19 +63,34 @@ def is_logging(call: cst.Call) -> bool:
     return any(word in owner for word in _LOG_OBJECTS)
 
 
-def is_neutral(value: cst.BaseExpression | None) -> bool:
-    """None, "", {}, [] and their constructors, dicts and tuples of them: values that look like data and say nothing."""
-    if value is None or (isinstance(value, cst.Name) and value.value == "None"):
+def is_neutral(value: cst.BaseExpression | None, names: Container[str] = ()) -> bool:
+    """None, "", {}, [] and their constructors, dicts and tuples of them: values that look like data and say nothing.
+
+    So do constants that have some `names`.
+    """
+    if value is None or (isinstance(value, cst.Name) and (value.value == "None" or value.value in names)):
         return True
     if isinstance(value, cst.SimpleString):
         return ex.text(value) in {"", "{}"}
     if isinstance(value, cst.Dict):
-        return all(isinstance(part, cst.DictElement) and is_neutral(part.value) for part in value.elements)
+        return all(isinstance(part, cst.DictElement) and is_neutral(part.value, names) for part in value.elements)
     if isinstance(value, cst.Tuple):
-        return all(is_neutral(part.value) for part in value.elements)
+        return all(is_neutral(part.value, names) for part in value.elements)
     if isinstance(value, cst.List):
         return not value.elements
     return isinstance(value, cst.Call) and ex.dotted(value.func) in {"dict", "list", "set", "str"} and not value.args
+
+
+@kept
+def _neutral_constants(module: SourceModule, top: Scope) -> frozenset[str]:
+    """The names of a module that are bound once, to None, a text or a tuple that says nothing, and to nothing else."""
+    bound = Counter(name for scope in module.functions if scope is not top for name in (*scope.bound, *scope.foreign))
+    assigns = [node for node in top.nodes_of(cst.Assign, cst.AnnAssign) if node.value is not None]
+    given = [(name, node.value) for node in assigns for target in ex.targets(node) for name in ex.target_names(target)]
+    bound.update(name for name, _ in given)
+    return frozenset(
+        name for name, value in given if bound[name] == 1 and isinstance(value, _FIXED) and is_neutral(value)
+    )
 
 
 def of_nothing(is_it: Callable[[cst.BaseExpression], bool], part: cst.BaseExpression) -> bool | None:
@@ -97,6 +114,7 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler, *, 
     neutral: cst.BaseExpression | None = None
     target: cst.BaseExpression | None = None
     found_neutral = False
+    constants = _neutral_constants(module, module.top)
     sometimes = () if _always_raises(handler.body) else nodes_below(handler.body, cst.Raise)
     passed_over = {part for node in (*sometimes, *_words_of_logs(module, handler)) for part in walk(node)}
     for node in walk_scope(handler.body):
@@ -105,12 +123,12 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler, *, 
         if isinstance(node, cst.Raise):
             return Handling(guard, handler, Ending.RERAISES if _is_generic(node.exc, handler) else Ending.RAISES)
         if isinstance(node, cst.Return):
-            if not (is_neutral(node.value) or unread):
+            if not (is_neutral(node.value, constants) or unread):
                 return Handling(guard, handler, Ending.TELLS)
             if node.value is not None and not unread:
                 neutral, found_neutral = node.value, True
         elif isinstance(node, (cst.Assign, cst.AnnAssign)):
-            if not is_neutral(node.value) or node.value is None:
+            if not is_neutral(node.value, constants) or node.value is None:
                 return Handling(guard, handler, Ending.TELLS)
             neutral, found_neutral = node.value, True
             target = node.targets[0].target if isinstance(node, cst.Assign) else node.target

@@ -171,6 +171,8 @@ def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
     if _tools_of(anatomy, request) is not None or _has_calls(anatomy, request):
         return True
     put = {key for body in _bodies(anatomy, request) for key in anatomy.facts.members(body)}
+    sent = anatomy.facts.calls.get(request)
+    put |= {key for key, value in sent.body.items() if not handlers.is_neutral(value)} if sent is not None else set()
     return not put.isdisjoint(KEYWORDS)
 
 

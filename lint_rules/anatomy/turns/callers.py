@@ -16,11 +16,11 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import (
     class_names,
+    declared_for,
     given_when_made,
     inherited,
     made_class,
     method_of,
-    named_bases,
     own_class,
     run_elsewhere,
 )
@@ -347,7 +347,7 @@ def callers(anatomy: Anatomy, importing: Callable[[Iterable[str]], Iterable[list
 def _overriding(anatomy: Anatomy) -> Iterator[tuple[str, str, str]]:
     """The methods of base classes in other files, by path and qualified name, each with the one here in its place."""
     for cls in anatomy.module.classes:
-        for _, (there, named) in named_bases(anatomy, cls):
+        for there, named in declared_for(anatomy, cls):
             methods = [method for name, method in cls.methods.items() if there.defines("def", name)]
             yield from ((there.path, f"{named}.{method.name}", method.qualname) for method in methods)
 

@@ -105,7 +105,10 @@ class Takers:
 
 
 def handed_starts(anatomy: Anatomy, locks: Locks, flags: Flags) -> Iterator[Start]:
-    """A start for each function of a file that it hands to such a place, where nothing is held; or its coroutine."""
+    """A start for each function of a file, or its coroutine, that it hands to such a place, where no lock is held.
+
+    Behind a busy flag one run of it is under way at a time.
+    """
     named = [(f, node) for f, nodes in anatomy.calls.references.items() for node in nodes]
     lambdas = [(f, f.node) for f in anatomy.module.functions if f.kind == "lambda"]
     coroutines = [(site.callee, site.node) for sites in anatomy.calls.sites.values() for site in sites
@@ -116,8 +119,10 @@ def handed_starts(anatomy: Anatomy, locks: Locks, flags: Flags) -> Iterator[Star
         where = anatomy.module.scope_of[reference].function
         for there, place in _places(anatomy, outer, reference):
             taken = there.takers.places.get(place)
-            if taken is not None and not locks.held(outer, where) and not flags.guard(outer, where):
-                yield Start(function, outer, taken.kind, taken.many, begun=(there, taken.start))
+            if taken is not None and not locks.held(outer, where):
+                kept = flags.guard(outer, where)
+                begun = (there, taken.start) if not kept else None
+                yield Start(function, outer, taken.kind, taken.many and not kept, begun=begun)
                 break
 
 

@@ -77,6 +77,10 @@ class Races:
         alone = self.joins.is_joined(start) or self.joins.follows_its_last(start)
         return replace(start, many=False) if alone or self._is_kept_back(start.node, where) else start
 
+    def may_meet(self, start: Start, other: Start) -> bool:
+        """Whether two starts may be under way at once: none is waited for, and no busy flag keeps them apart."""
+        return self.joins.may_meet(start, other) and not self.flags.keep_apart(start.node, other.node)
+
     def _is_kept_back(self, node: cst.CSTNode, where: Scope, seen: frozenset[Scope] = frozenset()) -> bool:
         """Whether a busy flag keeps a node from running twice at once: there, or wherever its function is called."""
         if self.flags.guard(node, where):

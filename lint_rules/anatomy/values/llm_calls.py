@@ -21,6 +21,10 @@ _COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", 
 """Names of functions that get messages and a model and do not ask it."""
 BODIES = ("json", "data", "content", "body")
 """The keywords by which a body is posted."""
+_ADDRESS = re.compile(
+    r"/(chat/completions|completions|messages|responses|api/chat|api/generate|chat)\b|[gG]enerateContent"
+)
+"""Where requests are posted. Source: the API references of OpenAI, Anthropic, Gemini, Ollama and Cohere."""
 _MOST_NAMES = 4
 """How many names, and parameters, a body is followed through."""
 _HOLDING = frozenset({"update", "dict", "format", "partial", "setdefault", "model_copy", "copy"})
@@ -101,7 +105,7 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
         return None
     posted = [given[keyword] for keyword in BODIES if keyword in given]
     spread = _spread(call, facts) if not posted else []
-    for value in posted or spread or _handed(call, facts):
+    for value in posted or spread or (*_handed(call, facts), *_sent_to_address(call, facts)):
         for body in _bodies(value, facts):
             how = "posts" if posted else "gets" if spread else "sends"
             beside = "for a `model`" if "model" in body else "beside a model's parameters"
@@ -126,6 +130,9 @@ def _dicts(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[
         yield items
     if depth >= _MOST_NAMES:
         return
+    for name, whole in ex.dict_parts(value) if ex.is_dict(value) else ():  # `body | {"stream": True}`
+        inside = _dicts(whole, facts, depth + 1) if name is None and not ex.is_dict(whole) else ()
+        yield from ({**each, **items} for each in inside)
     maker = facts.slots.callee(value)
     returned = maker.returned if maker else []
     named = [*facts.assigned(slot), *facts.given(slot)] if slot is not None else []
@@ -166,6 +173,22 @@ def _handed(call: cst.Call, facts: Forms) -> Iterator[cst.BaseExpression]:
                 yield from (given[keyword] for keyword in BODIES if keyword in given)
                 if ex.called_name(made)[:1].isupper():
                     yield from ex.positional(made)
+
+
+def _sent_to_address(call: cst.Call, facts: Forms) -> list[cst.BaseExpression]:
+    """What is given by place beside the address of an API, to who gives something: `post(f"{base}/messages", body)`."""
+    if facts.slots.callee(call) is not None or facts.module.is_statement(call):
+        return []
+    given = ex.positional(call)
+    shown = {value: [value, *facts.values_of(value)] for value in given}
+    addresses = [value for value in given if any(_ADDRESS.search(_letters(each)) for each in shown[value])]
+    return [value for value in given if value not in addresses] if addresses else []
+
+
+def _letters(value: cst.BaseExpression) -> str:
+    """The text that stands in a value itself: that of a literal, with or without substitutions."""
+    parts = value.parts if isinstance(value, cst.FormattedString) else [value]
+    return "".join(p.value for p in parts if isinstance(p, cst.SimpleString | cst.FormattedStringText))
 
 
 def _spread(call: cst.Call, facts: Forms) -> list[cst.BaseExpression]:

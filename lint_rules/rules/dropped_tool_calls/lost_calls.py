@@ -353,7 +353,7 @@ class _Finder:
         return any(
             denies_calls(guard.test) or not self.module.inside(node, guard.body)
             for guard in self.again.guards(node)
-            if not is_about_part(self.module, guard) and speaks_of_calls(self.facts, guard.test)
+            if not is_about_part(self.facts, guard) and speaks_of_calls(self.facts, guard.test)
         )
 
     def _asks_for_text(self, test: cst.BaseExpression, put: Slot | None) -> bool:

@@ -185,7 +185,7 @@ class _Finder:
             node
             for node in function.nodes
             if isinstance(node, cst.If)
-            and not is_about_part(self.module, node)
+            and not is_about_part(self.anatomy.facts, node)
             and (tells_calls(anatomy.facts, node.test) or self._names_calls(node.test))
         ]
 

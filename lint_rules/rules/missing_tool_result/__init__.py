@@ -66,7 +66,8 @@ on: the next round sends it, or it is there for the next turn. The ways:
 3. a test that does not ask for calls (rounds, a budget, a flag) ends the round behind the store of the reply;
 4. a test of why the reply has ended passes over one whose tokens ran out within a call;
 5. an error of what the model wrote (unknown tool, failing tool, malformed arguments) is caught outside the loop, or
-   leaves the function while a caller, a framework, a store or a kept object goes on with the history;
+   leaves the function while a caller, a framework, a store or a kept object goes on with the history; or the program
+   itself raises one there, which tells nobody of the calls, to end the turn of an object that keeps the history;
 6. the task of the turn is cancelled while a tool runs, or who reads its pieces in another file leaves it there, and
    the object that keeps the history lives on;
 7. results wait in a list of their own that is not stored on the way, or not sent where the API keeps the conversation;

@@ -53,7 +53,8 @@ class Fault:
 
     `names` are the classes by which a handler takes it; `parsing`: it is about the form of the arguments; `tool`: the
     tool that the model named is not there, or fails itself; `stops`: another task stops the turn there. `anyway`: it
-    hangs on no call. A handler has raised it `again`.
+    hangs on no call; `ends`: the program raises it to end the turn, and tells nobody of the calls. A handler has raised
+    it `again`.
     """
 
     node: cst.CSTNode
@@ -63,6 +64,7 @@ class Fault:
     tool: bool = False
     stops: bool = False
     anyway: bool = False
+    ends: bool = False
     again: cst.CSTNode | None = None
 
     @property
@@ -333,12 +335,17 @@ class Failing:
 
     def _raise(self, hand: InHand, statement: cst.Raise) -> Fault:
         name, tool = _raised_name(statement), self._is_missed(hand, statement)
+        ends = (
+            statement.exc is not None
+            and not hand.mentions(statement.exc)
+            and not self._anatomy.module.in_handler(statement)
+        )
         if not name:
             return Fault(statement, statement, _ANY, tool=tool, anyway=True)
         cls = self._anatomy.module.class_named(name)
         found = (self._anatomy, cls) if cls is not None else self._anatomy.imported_class(name)
         line = {each.name for each in found[0].module.lineage(found[1])} if found is not None else set()
-        return Fault(statement, statement, frozenset({name, *line}), tool=tool, anyway=True)
+        return Fault(statement, statement, frozenset({name, *line}), tool=tool, anyway=True, ends=ends)
 
     def _is_missed(self, hand: InHand, statement: cst.Raise) -> bool:
         """Whether it is raised where the tool is not there: `if name not in TOOLS`, `if tool is None`, `if not tool`.

@@ -70,7 +70,7 @@ def takers(
             queue += [(above, slots) for above in anatomy.calls.sites[site.caller]]
     for turn, slots in seen.items():
         yield from _beyond(anatomy, fault, turn, slots)
-    for turn in seen if fault.tool else ():
+    for turn in seen if fault.tool or fault.ends else ():
         kept = any(anatomy.kept_elsewhere.outlasts(slot) for slot in histories)
         if kept and not anatomy.calls.sites[turn]:
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)

@@ -436,6 +436,7 @@ class WaysOut:
 
 def _left_open(taken: Taken, fault: Fault, taker: Taker) -> Draft:
     what = "an unknown tool raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
+    what = "this error ends the turn" if fault.ends else what
     what = "who stops this leaves the turn" if fault.stops else what
     what = "who reads this may not come back" if fault.left else what
     message = f"{what} while the stored `{_name(taken)}` has no tool result: {taker.how}"

@@ -232,7 +232,7 @@ class Overlaps:
     def _beside(self, start: Start, turn: Turn, starts: list[Start], reach: dict[Start, Reach]) -> Overlap | None:
         """Another start, the code that goes on after this one, or a public method, with a turn on the same history."""
         for other in starts:
-            if other is start or other.function is start.function or not self.races.joins.may_meet(start, other):
+            if other is start or other.function is start.function or not self.races.may_meet(start, other):
                 continue
             for second in self._turns_in(reach[other], other):
                 if second.slot == turn.slot and not is_keyed(turn.slot) and (turn.is_open or second.is_open):

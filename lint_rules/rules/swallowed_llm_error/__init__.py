@@ -9,7 +9,8 @@ Reports a failed request that looks like an answer of the model:
   the model has said: by the same return, stream or variable as the answer, in this function, its callers, or other
   files;
 - a handler leaves nothing in place of the answer (`""`, `None`, the end of the function), and an empty message is
-  stored as what the model has said.
+  stored as what the model has said;
+- a handler around the stream of a reply, whose pieces are handed on, says nothing: it ends as if all had been said.
 
 ## Why is this bad
 A wrong key, a full quota, a request that the API refuses: all of them look like a model that has finished. The user
@@ -79,6 +80,10 @@ another part of what was given is stored (`reply["content"]`, where the text is 
 shown. Where there is no text at all (`""`, `None`), it is followed as long as nothing is done with it, and any test of
 it is enough.
 
+A stream that breaks off is reported where the request offers tools, its pieces are yielded, or put into a queue or a
+channel, and the handler does nothing, or logs at a level that is off by default. Silent where the end is told as well,
+within the `try` behind the loop: it is missed then.
+
 ## Known problems
 A loop that another file runs is not seen. What the caller of the loop makes of an empty answer is not looked at. A text
 that another file stores is reported there, where it is stored, and not where it is made. One that is stored as a
@@ -103,10 +108,12 @@ from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.rules.swallowed_llm_error.error_texts import ErrorText
 from lint_rules.rules.swallowed_llm_error.kept_texts import KeptText, KeptTexts
 from lint_rules.rules.swallowed_llm_error.quiet_ends import quiet_ends
+from lint_rules.rules.swallowed_llm_error.torn_streams import torn_streams
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
 _HELP = "raise the error, or log it and tell the user that the answer is incomplete"
+_HELP_STREAM = "raise the error to who reads the pieces, or hand it on as one of them"
 _HELP_TEXT = "raise the error, or give back something that is tested before the answer is stored"
 
 
@@ -119,6 +126,13 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         end = found.end if isinstance(found.end, Related) else Note(found.end, "here the loop ends")
         notes = beside(found.handler, [Note(found.request, "the request that fails"), end])
         yield Draft(found.handler, message, _HELP, notes)
+    for torn in torn_streams(anatomy):
+        message = (
+            f"a stream of `{ex.source(torn.request.func, 40)}` that breaks off ends here like a whole one: who reads"
+            " its pieces takes half an answer, or half the calls, for all of it"
+        )
+        notes = beside(torn.handler, [Note(torn.request, "the stream"), Note(torn.handed, "a piece is handed on here")])
+        yield Draft(torn.handler, message, _HELP_STREAM, notes, "medium")
     seen: set[tuple[cst.CSTNode, Scope | None]] = set()
     for kept in KeptTexts(anatomy).found():
         keeper = anatomy.module.scope_of[kept.store].function

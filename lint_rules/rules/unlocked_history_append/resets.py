@@ -139,7 +139,7 @@ class _Beside:
                 on_loop = start.on_loop and not reached[function] and other.on_loop
                 on_loop = on_loop and not self.reach.get(other, {}).get(turn.function, False)
                 again = start.kind == "handler" or self.unguarded.is_many(start)
-                meet = self.races.joins.may_meet(start, other) if start.function is not other.function else again
+                meet = self.races.may_meet(start, other) if start.function is not other.function else again
                 if meet and (not on_loop or self.anatomy.turns.gives_way(turn)):
                     return start
         return None

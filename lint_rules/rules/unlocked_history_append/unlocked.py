@@ -240,15 +240,15 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
 
     Or one, and what the function that has begun it goes on to.
     """
-    here = _starts_of(races, function)
+    here = _starts_of(races, history, function)
     if not here:
         return
     many = races.overlapping(function)
     if many in here:
         yield many, None
     for write in history.writes:
-        for start in _starts_of(races, write.function):
-            if start not in here and start.function is not here[0].function and races.joins.may_meet(here[0], start):
+        for start in _starts_of(races, history, write.function):
+            if start not in here and start.function is not here[0].function and races.may_meet(here[0], start):
                 yield here[0], start
     for start in here:
         for beside in _gone_on_to(races, history, start):
@@ -305,23 +305,27 @@ def _object(node: cst.CSTNode | None) -> str | None:
     return ex.dotted(base) if base is not None else None
 
 
-def _two_threads(races: Races, _: SharedHistory, function: Scope) -> _Writers:
+def _two_threads(races: Races, history: SharedHistory, function: Scope) -> _Writers:
     """Two threads that both come to a function."""
-    pairs = combinations((start for start in _starts_of(races, function) if start.kind == "thread"), 2)
+    pairs = combinations((start for start in _starts_of(races, history, function) if start.kind == "thread"), 2)
     yield from (pair for pair in pairs if _are_apart(races, *pair))
 
 
 def _are_apart(races: Races, one: Start, other: Start) -> bool:
     """Whether two starts are of two functions that may run at the same time, none of which starts the other."""
-    if one.function is other.function or not races.joins.may_meet(one, other):
+    if one.function is other.function or not races.may_meet(one, other):
         return False
     pairs = ((one, other), (other, one))
     return not any(races.module.scope_of[a.node].function in races.graph.may_run(b.function) for a, b in pairs)
 
 
-def _starts_of(races: Races, function: Scope) -> list[Start]:
-    """Those that come to a function, without those of other files that tell of the same turns."""
-    return [start for start in races.starts_reaching(function) if not races.anatomy.turns.are_told_by(start)]
+def _starts_of(races: Races, history: SharedHistory, function: Scope) -> list[Start]:
+    """Those that come to a function, without those of other files that tell of the same turns on this history."""
+    turns, starts = races.anatomy.turns, races.starts_reaching(function)
+    runs = [f for f in races.module.functions if any(map(turns.are_told_by, starts)) and f.kind == "function"]
+    if not any(turn.slot == history.slot for run in runs for turn in turns.led_to(run)):
+        return starts
+    return [start for start in starts if not turns.are_told_by(start)]
 
 
 def _also_called_directly(races: Races, start: Start) -> bool:
