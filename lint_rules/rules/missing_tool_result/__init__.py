@@ -76,8 +76,9 @@ on: the next round sends it, or it is there for the next turn. The ways:
 
 **Followed** are the control flow of a function, its callers in this file that have stored the calls, the functions that
 get a call (also of other files), and files that import this one, as far as they hand a history or object over. What a
-helper puts into the list that it returns is an answer where its caller makes one of each. Results are known in the
-forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain, by the id of the call, and by constructors.
+helper puts into the list that it returns, or by id into a dict, is an answer where its caller makes one of each. A list
+of the function's own lives on where callers store or send what they are given, or a part of it. Results are known in
+the forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain, by the id of the call, and by constructors.
 
 **Silent when**
 

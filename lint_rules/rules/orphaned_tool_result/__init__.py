@@ -65,7 +65,7 @@ class Conversation:
 ```
 
 ## How it decides
-The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[len(h) - n:]`), `del h[:n]`, `h.pop(0)` or
+The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[len(h) - n:]`), `del h[:n]`, `h[k:n] = [note]`, `h.pop(0)` or
 `h.pop(i)` while something is too large, or as often as there are too many, a loop that takes the newest while there is
 room (`for m in reversed(h)`, `h[i]` of an `i` that goes down) or the places of what fits (`if size <= room:
 kept.add(i)`), or a list that is bounded (`deque(maxlen=n)`). What is left is stored as the history, sent to a model, or
