@@ -39,12 +39,12 @@ def ask(client, history):
 ```
 
 ## How it decides
-In an `except` block, or in a function of the project that gets the error from there, one of these words is looked for in
-the error's text (`str(exc)`, `exc.message`, names for it), also by a pattern (`re.search`): token, tokens, context,
+In an `except` block, or in a function of the project that gets the error from there, one of these words is looked for
+in the error's text (`str(exc)`, `exc.message`, names for it), also by a pattern (`re.search`): token, tokens, context,
 length, limit, size, long, large. And in that block a message history is cut, summarised or replaced: by position, by a
 function of the project that does so, or by one of a library that is named for it (compress, compact, trim, truncate,
-shorten, summarize). Silent where a whole phrase is looked for ("maximum context length", "context_length_exceeded"), where two
-words must come together, and where an error code or a type is tested.
+shorten, summarize). Silent where a whole phrase is looked for ("maximum context length", "context_length_exceeded"),
+where two words must come together, and where an error code or a type is tested.
 
 ## Known problems
 Words that come from settings are not read.

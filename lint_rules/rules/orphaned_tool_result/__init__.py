@@ -65,30 +65,30 @@ class Conversation:
 ```
 
 ## How it decides
-The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[len(h) - n:]`), `del h[:n]`, `h[k:n] = [note]`, `h.pop(0)` or
-`h.pop(i)` while something is too large, or as often as there are too many, a loop that takes the newest while there is
-room (`for m in reversed(h)`, `h[i]` of an `i` that goes down) or the places of what fits (`if size <= room:
-kept.add(i)`), or a list that is bounded (`deque(maxlen=n)`). What is left is stored as the history, sent to a model, or
-returned, also as pairs or in another form. The list may hold tool
-results: they are stored in it, in this file, in one that it imports, by what this file hands to the methods of an
-object that keeps it, by a caller that hands on the object whose list it is, by another name for the same part of what
-lasts, or by a method that is handed on together with `tools=`; a file that imports this one, or has its object by way
-of another one, hands such a list to the function that cuts, puts such messages (or says their role) into the object
-that keeps the list, or hands over itself, with a list that has them; the file asks of its messages, of those of a part
-of it, or of those of another list that comes of the same, whether they belong to a tool call, also in a helper, unless
-it makes them all itself, of parts that stand there; all of it is what a run gives of an agent that has tools, or
-answers by one (`result.all_messages()`, Pydantic AI; `to_input_list()`, Agents SDK); or (for a history that is stored
-again) its elements are of a class that has a field for tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and
-LangChain are known. The rule is silent where somebody looks at what the messages are: the cut is moved to a user
-message in the same function, in a helper that gets the list, or in the caller that gets what is left; or the list goes,
-here or on its way to the model, through a function that looks for the ids of calls among others or takes messages away
-by what they carry. What a function is called does not matter. One that cannot be read may mend the list, if its result
-takes the list's place. What only a method puts there that nobody calls counts no more than what such a method gives
-back, where files that import this one call others of its object; nor is a number a limit that counts what the function
-has put there (`new += 1`, `history[-new:]`). Nothing is mended by a test that comes out alike for calls and results
-(`m["role"] in ("assistant", "tool")`), by a look at the front once another message was put there, by a helper that
-takes away calls only or writes other words into the messages, nor by one that has run before the results come, or
-behind which the list is always cut before it is sent.
+The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[len(h) - n:]`), `del h[:n]`, `h[k:n] =
+[note]`, `h.pop(0)` or `h.pop(i)` while something is too large, or as often as there are too many, a loop that takes the
+newest while there is room (`for m in reversed(h)`, `h[i]` of an `i` that goes down) or the places of what fits (`if
+size <= room: kept.add(i)`), or a list that is bounded (`deque(maxlen=n)`). What is left is stored as the history, sent
+to a model, or returned, also as pairs or in another form. The list may hold tool results: they are stored in it, in
+this file, in one that it imports, by what this file hands to the methods of an object that keeps it, by a caller that
+hands on the object whose list it is, by another name for the same part of what lasts, or by a method that is handed on
+together with `tools=`; a file that imports this one, or has its object by way of another one, hands such a list to the
+function that cuts, puts such messages (or says their role) into the object that keeps the list, or hands over itself,
+with a list that has them; the file asks of its messages, of those of a part of it, or of those of another list that
+comes of the same, whether they belong to a tool call, also in a helper, unless it makes them all itself, of parts that
+stand there; all of it is what a run gives of an agent that has tools, or answers by one (`result.all_messages()`,
+Pydantic AI; `to_input_list()`, Agents SDK); or (for a history that is stored again) its elements are of a class that
+has a field for tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and LangChain are known. The rule is silent
+where somebody looks at what the messages are: the cut is moved to a user message in the same function, in a helper that
+gets the list, or in the caller that gets what is left; or the list goes, here or on its way to the model, through a
+function that looks for the ids of calls among others or takes messages away by what they carry. What a function is
+called does not matter. One that cannot be read may mend the list, if its result takes the list's place. What only a
+method puts there that nobody calls counts no more than what such a method gives back, where files that import this one
+call others of its object; nor is a number a limit that counts what the function has put there (`new += 1`,
+`history[-new:]`). Nothing is mended by a test that comes out alike for calls and results (`m["role"] in ("assistant",
+"tool")`), by a look at the front once another message was put there, by a helper that takes away calls only or writes
+other words into the messages, nor by one that has run before the results come, or behind which the list is always cut
+before it is sent.
 
 Three more ways tear them apart. A handler takes the last message off the history for a request that has failed
 (`messages.pop()`): behind a tool round, here or in the function that the request stands in, that is a result, and its
