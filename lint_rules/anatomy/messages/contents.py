@@ -65,6 +65,10 @@ class Proof:
     used: bool = True
 
 
+_TELLING = words.ANSWERED | {"role", "type", "kind", "sender", "author"}
+"""Fields by which messages in one list are told apart."""
+
+
 class Contents:
     """Answers for one file."""
 
@@ -360,11 +364,21 @@ class Contents:
         if not self._looked_at or all(map(self._is_all_known, self.lists_in(node))):
             return None
         lists = {*self.flowing_into(node)}
+        if any(map(self._holds_turns, lists)):
+            return None
         for looked, listed in self._looked_at:
             made_of = set(self.flowing_into(listed))
             if not lists.isdisjoint(made_of) and made_of.isdisjoint(self._stored):  # else they are asked for those
                 return Proof(looked, "its messages are asked here whether they belong to a tool call")
         return None
+
+    def _holds_turns(self, slot: Slot) -> bool:
+        """Whether the elements of a list are of a class that says neither who speaks nor which call it answers.
+
+        Such a record is of a whole turn: its calls and their results go together.
+        """
+        element = self._elements.of(slot)
+        return element is not None and _TELLING.isdisjoint(element[1].bound)
 
     def _is_all_known(self, slot: Slot) -> bool:
         """Whether a list begins empty, and each message that gets into it is made in this file."""

@@ -149,7 +149,7 @@ class Limits:
         return None
 
     @cached_property
-    def waits(self) -> cst.Call | None:
+    def waits(self) -> cst.CSTNode | None:
         """A call that waits for a person or a message in each round: it is then somebody's wish."""
         if isinstance(self.node, cst.FunctionDef):
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import libcst as cst
 
@@ -69,10 +69,15 @@ class Waits:
         self.slots = calls.facts.slots
         self._waiting = waiting
 
-    def in_each_round(self, node: cst.While | cst.For, function: Scope) -> cst.Call | None:
-        """A call that waits, where no way round the loop goes past all of those; None where one does."""
+    def in_each_round(self, node: cst.While | cst.For, function: Scope) -> cst.CSTNode | None:
+        """What waits, where no way round the loop goes past all of that; None where one does.
+
+        So does a `yield` of which something is taken: `words = yield answer` waits for `send(words)`.
+        """
         calls = self.calls.calls_within(node, function)
-        waiting = [call for call in calls if self._waits(call)]
+        waiting: list[cst.CSTNode] = [call for call in calls if self._waits(call)]
+        given_out = self.module.nodes_inside(node.body, function, cst.Yield)
+        waiting += [each for each in given_out if isinstance(self.module.parent[each], cst.Assign | cst.NamedExpr)]
         if not waiting:
             return None
         waiting += [call for call in calls if self._stands_in(call, waiting)]
@@ -89,7 +94,7 @@ class Waits:
         return self._points(self.flow(function), waiting)
 
     def _loops_over_calls(
-        self, graph: Graph, node: cst.While | cst.For, function: Scope, waiting: list[cst.Call]
+        self, graph: Graph, node: cst.While | cst.For, function: Scope, waiting: list[cst.CSTNode]
     ) -> set[Point]:
         """The heads of loops over the calls of a reply that wait for each: where there is no call, the rounds end."""
         met = self._points(graph, waiting)
@@ -102,7 +107,7 @@ class Waits:
                     found.update(heads)
         return found
 
-    def _stands_in(self, call: cst.Call, waiting: list[cst.Call]) -> bool:
+    def _stands_in(self, call: cst.Call, waiting: Sequence[cst.CSTNode]) -> bool:
         """Whether a call of what a test looks at takes the place of one that waits: `ask(x) if ask else input()`."""
         slot = self.slots.of(call.func) if self.slots.callee(call) is None else None
         here: cst.CSTNode = call
@@ -136,5 +141,5 @@ class Waits:
         met = self._points(graph, waiting) if waiting else set()
         return bool(met) and (goal <= met or not graph.reaches(graph.entry, goal - met, met, exceptions=False))
 
-    def _points(self, graph: Graph, calls: list[cst.Call]) -> set[Point]:
-        return {point for call in calls for point in graph.enclosing(call, self.module.parent)}
+    def _points(self, graph: Graph, nodes: Sequence[cst.CSTNode]) -> set[Point]:
+        return {point for node in nodes for point in graph.enclosing(node, self.module.parent)}
