@@ -92,6 +92,8 @@ class KeptTexts:
         """Where a function, or one that it calls, keeps what is made of a node or of names as what the model said."""
         made = _said(anatomy, function, node, names, bare=bare)
         for stored in anatomy.transcript.stored(function):
+            if isinstance(stored.node, cst.Call) and anatomy.turns.reaches_model(stored.node):
+                continue  # a turn of its own, which stores its own answer
             if stored.kind in GROWING and stored.role == "assistant" and stored.slot is not None:
                 value = [stored.write.value] if stored.write is not None and stored.write.node is stored.node else []
                 given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
