@@ -209,11 +209,19 @@ class CallGraph:
         queue = [function]
         while queue:
             here = queue.pop()
-            for target in (*(site.callee for site in self.calls[here]), *self._handed_on[here]):
+            for target in self._sets_off[here]:
                 if target not in seen:
                     seen.add(target)
                     queue.append(target)
         return seen
+
+    @cached_property
+    def _sets_off(self) -> dict[Scope, list[Scope]]:
+        """By function: what it calls, and what it hands on."""
+        functions = [*self.calls, *self._handed_on]
+        return defaultdict(
+            list, {each: [*(site.callee for site in self.calls[each]), *self._handed_on[each]] for each in functions}
+        )
 
     def may_come_to(self, functions: Iterable[Scope]) -> set[Scope]:
         """Some functions, and all that may set one of them off."""

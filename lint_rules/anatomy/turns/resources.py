@@ -145,10 +145,10 @@ class Resources:
         """The functions that stand beside those in which a call leaves the program, and touch the same there."""
         found = body(self._anatomy, save)
         for there, store in _run_by(*found, _HOPS) if found is not None else ():
-            saved = joined(_touched(there, store))
+            saved = _touched(there, store)
             for beside in there.module.functions if saved.lies_outside else ():
                 if beside is not store and beside.kind == "function" and beside.owner is store.owner:
-                    read = joined(_touched(there, beside))
+                    read = _touched(there, beside)
                     if read.lies_outside and read.is_read_again_after(saved):
                         yield there, beside, read
 
@@ -190,31 +190,42 @@ def _types_of(home: Anatomy, cls: Scope) -> Iterator[str]:
             yield row
 
 
+_FIELDS = [field.name for field in fields(Touched)]
+
+
 def joined(touched: Iterable[Touched]) -> Touched:
     """All that several touch."""
     parts = [*touched]
-    return Touched(*(frozenset().union(*(getattr(part, field.name) for part in parts)) for field in fields(Touched)))
+    return Touched(*[frozenset().union(*[getattr(part, name) for part in parts]) for name in _FIELDS])
 
 
 @kept
 def _within(anatomy: Anatomy, function: Scope) -> Touched:
     """What a function touches, itself, in what it calls in its file, and from there in others."""
-    return joined(part for run in _run_by(anatomy, function, _HOPS) for part in _touched(*run))
+    return joined([_touched(*run) for run in _run_by(anatomy, function, _HOPS)])
 
 
-def _run_by(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[tuple[Anatomy, Scope]]:
+def _run_by(anatomy: Anatomy, function: Scope, hops: int) -> list[tuple[Anatomy, Scope]]:
     """A function, what it calls in its file or hands on, `run(write)`, and from there in others."""
-    slots = anatomy.facts.slots
-    for here in anatomy.calls.may_run(function):
-        yield anatomy, here
-        for call in here.nodes_of(cst.Call) if hops > 1 else ():
-            found = run_elsewhere(anatomy, call) if slots.callee(call) is None and not is_logging(call) else None
-            if found is not None:
-                yield from _run_by(*found, hops - 1)
+    found = [(anatomy, here) for here in anatomy.calls.may_run(function)]
+    beyond = [each for _, here in found for each in _run_elsewhere(anatomy, here)] if hops > 1 else []
+    return found + [each for there in beyond for each in _run_by(*there, hops - 1)]
 
 
-def _touched(anatomy: Anatomy, here: Scope) -> Iterator[Touched]:
+@kept
+def _run_elsewhere(anatomy: Anatomy, here: Scope) -> list[tuple[Anatomy, Scope]]:
+    """The functions of other files that one calls itself."""
+    calls = [c for c in here.nodes_of(cst.Call) if anatomy.facts.slots.callee(c) is None and not is_logging(c)]
+    return [found for call in calls if (found := run_elsewhere(anatomy, call)) is not None]
+
+
+@kept
+def _touched(anatomy: Anatomy, here: Scope) -> Touched:
     """What stands in a function itself."""
+    return joined(_parts_touched(anatomy, here))
+
+
+def _parts_touched(anatomy: Anatomy, here: Scope) -> Iterator[Touched]:
     logs = {node for raised in here.nodes_of(cst.Raise) for node in walk(raised)}  # words of an error name no place
     for call in here.nodes_of(cst.Call):
         if is_logging(call):

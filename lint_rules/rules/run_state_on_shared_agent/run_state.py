@@ -315,6 +315,12 @@ class RunStates:
     # -- stored at the start of a run -------------------------------------------------------------------------
 
     def _entries(self) -> Iterator[RunState]:
+        """Those of all functions; of a function and one that it only calls for that, the one that stores it."""
+        found = list(self._all_entries())
+        known = {(each.function, each.name) for each in found}
+        return (each for each in found if (self.facts.slots.callee(each.node), each.name) not in known)
+
+    def _all_entries(self) -> Iterator[RunState]:
         seen: set[Scope] = set()
         for start, reach in self.unguarded.repeating() if self._kept else ():
             for function, thread in reach.items():
