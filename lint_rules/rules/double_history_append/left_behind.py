@@ -18,22 +18,20 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 
-_DEEPEST = 2
-
 
 def taken_behind(places: Places, stored: Stored) -> Iterator[Point]:
     """The handlers that take an error of the function that a place runs, which has stored the message by then."""
     failed = [p for p in places.again.failed(stored.node) if isinstance(p.statement, cst.ExceptHandler)]
-    raised = frozenset(_errors(places.anatomy, stored, 0)) if failed else frozenset()
+    raised = frozenset(_errors(places.anatomy, stored, frozenset())) if failed else frozenset()
     for point in failed:
         if isinstance(point.statement, cst.ExceptHandler) and not raised.isdisjoint(exceptions.caught(point.statement)):
             yield point
 
 
-def _errors(anatomy: Anatomy, stored: Stored, depth: int) -> Iterator[str]:
+def _errors(anatomy: Anatomy, stored: Stored, seen: frozenset[Scope]) -> Iterator[str]:
     """The classes of errors that end what a place runs, once that has stored the message."""
     there, callee = body(anatomy, stored.node) or (anatomy, None)
-    if callee is None or callee.kind != "function" or depth > _DEEPEST:
+    if callee is None or callee.kind != "function" or callee in seen:
         return
     inside = Places(there, callee)
     for inner in (each for each in inside.all if each.role == stored.role):
@@ -44,7 +42,7 @@ def _errors(anatomy: Anatomy, stored: Stored, depth: int) -> Iterator[str]:
             if inside.again.follows(inner.node, node, cut) and _leaves(inside, node):
                 yield from (*exceptions.CATCH_ALL, *_classes(there, node))
         if inside.again.graph.raises in inside.again.failed(inner.node):
-            yield from _errors(there, inner, depth + 1)
+            yield from _errors(there, inner, seen | {callee})
 
 
 def _leaves(inside: Places, node: cst.Raise) -> bool:
