@@ -294,6 +294,10 @@ class KeptElsewhere:
 
         It names them, or decodes whole messages, or the content of each, in which they may be.
         """
+        outer = self.anatomy.module.parent[load]
+        each = self.anatomy.module.parent[outer] if isinstance(outer, cst.CompFor) else None
+        if isinstance(each, (cst.ListComp, cst.GeneratorExp)) and self.facts.decoder(each.elt) is not None:
+            return True  # `[json.loads(item) for item in pool.lrange(key, 0, -1)]`
         found = body(self.anatomy, load)
         if found is not None and _makes_words_only(*found):
             return False
