@@ -93,9 +93,15 @@ def renders_the_past(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     for slot, source in _way_back(anatomy, call.args[0].value):
         if source is None:
             return _called_for_the_past(anatomy, slot)
-        if Kind.HISTORY in anatomy.facts.kinds(source):
+        if _is_history(anatomy, source):
             return not anatomy.calls.reaches_llm(function)
     return False
+
+
+def _is_history(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value is stored messages; not the calls of a reply, though each may be stored as a message itself."""
+    kinds = anatomy.facts.kinds(value)
+    return Kind.HISTORY in kinds and Kind.CALLS not in kinds
 
 
 def _called_for_the_past(anatomy: Anatomy, parameter: Slot) -> bool:
@@ -109,7 +115,7 @@ def _called_for_the_past(anatomy: Anatomy, parameter: Slot) -> bool:
 def _is_stored(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     """Whether a value was taken out of a history."""
     bound = (source for _, source in _way_back(anatomy, value))
-    return any(source is not None and Kind.HISTORY in anatomy.facts.kinds(source) for source in bound)
+    return any(source is not None and _is_history(anatomy, source) for source in bound)
 
 
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
