@@ -164,8 +164,7 @@ def tells_calls(facts: Facts, test: cst.BaseExpression, seen: frozenset[Scope] =
         node = stack.pop()
         callee = facts.slots.callee(node) if isinstance(node, cst.Call) else None
         if callee is not None and callee.kind == "function" and callee not in seen:
-            tests = [each.test for each in callee.nodes_of(cst.If, cst.While, cst.IfExp)]  # type: ignore[attr-defined]
-            if not any(tells_calls(facts, each, seen | {callee}) for each in (*tests, *callee.returned)):
+            if not any(tells_calls(facts, each, seen | {callee}) for each in telling(callee)):
                 continue
         if isinstance(node, cst.BaseExpression):
             pair = ex.member(node)
@@ -178,6 +177,12 @@ def tells_calls(facts: Facts, test: cst.BaseExpression, seen: frozenset[Scope] =
                 return True
         stack.extend(children(node))
     return False
+
+
+def telling(function: Scope) -> list[cst.BaseExpression]:
+    """What a function tells who asks it: its tests, and what it gives back."""
+    tests = [node.test for node in function.nodes_of(cst.If, cst.While, cst.IfExp)]  # type: ignore[attr-defined]
+    return [*tests, *function.returned]
 
 
 def _is_content(facts: Facts, node: cst.BaseExpression) -> bool:

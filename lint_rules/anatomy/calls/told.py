@@ -8,6 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import telling
 from lint_rules.anatomy.messages.classes import body, given_apart, told_by_object
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
@@ -177,8 +178,7 @@ class ToldByReply:
             return True
         there, run = found
         told = ToldByReply(there, run)
-        tests = [node.test for node in run.nodes_of(cst.If, cst.While, cst.IfExp)]  # type: ignore[attr-defined]
-        return any(told.truth(each) is not None for each in (*tests, *run.returned))
+        return any(told.truth(each) is not None for each in telling(run))
 
     def outcome(self, node: cst.CSTNode) -> bool | None:
         return self.truth(node.test) if isinstance(node, (cst.If, cst.While)) else None

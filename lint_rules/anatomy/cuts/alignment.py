@@ -146,7 +146,7 @@ class Alignment:
         for _ in range(3):
             before = len(lists) + len(positions)
             for node in nodes:
-                if self._is_cut(node) and ex.source(node) == gone:
+                if gone and self._is_cut(node) and ex.source(node) == gone:
                     continue
                 if self._is_cut(node) and lists & set(self.contents.lists_in(node.value)):
                     positions |= {slot for slot in self._names(*node.slice) if slot[0] == "var"}

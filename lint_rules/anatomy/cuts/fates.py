@@ -235,14 +235,12 @@ class Fates:
 
 def lasting_parts(anatomy: Anatomy, call: cst.Call) -> set[str]:
     """The attributes of what a call gives whose messages its caller stores or sends; "" is the whole."""
-    module, fates = anatomy.module, Fates(anatomy)
-    function = module.scope_of[call].function
-    outer = module.awaiting(call)
-    bound = {anatomy.facts.slots.of(target) for target in ex.targets(outer)} if isinstance(outer, cst.Assign) else set()
-    reads = [(read.attr.value, read) for read in function.nodes_of(cst.Attribute)
-             if anatomy.facts.slots.of(read.value) in bound - {None} and anatomy.contents.history(read)]  # fmt: skip
-    whole = [("", call)] if anatomy.contents.history(call) is not None else []
-    places = ((name, fates.of(read, function)) for name, read in (*whole, *reads))
+    module, slots, fates = anatomy.module, anatomy.facts.slots, Fates(anatomy)
+    function, outer = module.scope_of[call].function, module.awaiting(call)
+    bound = {slots.of(target) for target in ex.targets(outer)} - {None} if isinstance(outer, cst.Assign) else set()
+    read = [node for node in function.nodes_of(cst.Attribute) if slots.of(node.value) in bound] if bound else []
+    named = [("", call), *((node.attr.value, node) for node in read)]
+    places = ((name, fates.of(node, function)) for name, node in named if anatomy.contents.history(node) is not None)
     return {name for name, place in places if place is not None and place[0] != "returned"}
 
 

@@ -69,15 +69,14 @@ class Handed:
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
     message, all the `calls` of one that is stored with them and that nobody sees to else, what a model has answered,
     beside the question (a `turn`), the `content` of a message, a role, a `number`, a `document` that holds a list, a
-    `part` of what comes back whose messages are stored or sent, an
-    `instance` of the class `cls` (the module as the file at `path` imports it, and the name there), a `value` of these
-    `kinds`; with messages of these `roles`.
-    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is (of a
-    value: whoever hands it over makes something of them); or who
-    reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is `used` as
-    a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what they are. Its
-    calls and results may stand `beside` the content of its messages. Where nothing comes back, a loop of rounds ends
-    there and is `quiet` about it. An `example` stands at the top of its file: it does not say who else runs that.
+    `part` of what comes back whose messages are stored or sent, an `instance` of the class `cls` (the module as the
+    file at `path` imports it, and the name there), a `value` of these `kinds`; with messages of these `roles`. It is
+    `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is (of a value:
+    whoever hands it over makes something of them); or who reads what is yielded may have `left`. A document is begun
+    `anew` where there is none. What comes back is `used` as a list of messages, `sent` to a model that is offered
+    tools, or `mended`: somebody looks there at what they are. Its calls and results may stand `beside` the content of
+    its messages. Where nothing comes back, a loop of rounds ends there and is `quiet` about it. An `example` stands at
+    the top of its file: it does not say who else runs that.
     """
 
     file: str

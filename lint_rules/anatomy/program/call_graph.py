@@ -148,27 +148,32 @@ class CallGraph:
         """The same, but for functions that only run an object which they make: the talk of an agent under this one."""
         callee = self.facts.slots.callee(call)
         own = callee is None or call in self.facts.calls or call in self._running
-        return self.asks(call) and (own or callee in self._reaching_here or self._is_on_new_object(call))
+        return self.asks(call) and (own or callee in self._reaching_here or self._is_of_another(call))
 
     @cached_property
     def _reaching_here(self) -> set[Scope]:
         """The functions that reach a model otherwise than by a run on an object that they, or others, make for it."""
 
         def callers(function: Scope) -> set[Scope]:
-            return {site.caller for site in self.sites[function] if not self._is_on_new_object(site.node)}
+            return {site.caller for site in self.sites[function] if not self._is_of_another(site.node)}
 
         handed = {call: self.facts.module.scope_of[call].function for call in self._running}
         return _with_all_before([*self.llm_calls, *handed.values()], callers)
 
-    def _is_on_new_object(self, call: cst.Call) -> bool:
-        """`Agent().run(text)`, `under = Agent()` and `under.run(text)`: it is handed no history."""
-        base, slots = ex.receiver(call), self.facts.slots
-        slot = slots.of_name(base) if base is not None else None
-        own = slot is not None and slot[0] == "var" and slot[1] is self.facts.module.scope_of[call].function
-        made = self.facts.assigned(slot) if own else [base] if isinstance(base, cst.Call) else []
-        new = bool(made) and all(isinstance(v, cst.Call) and slots.constructed(v) is not None for v in made)
-        given = (arg.value for each in (call, *made) if isinstance(each, cst.Call) for arg in each.args)
-        return new and not any(Kind.HISTORY in self.facts.kinds(value) for value in given)
+    def _is_of_another(self, call: cst.Call) -> bool:
+        """Whether a call runs an object that is made for it, and handed no history: its talk is another one."""
+        made = self.made_for(call)
+        given = (arg.value for each in (call, *made) for arg in each.args)
+        return bool(made) and not any(Kind.HISTORY in self.facts.kinds(value) for value in given)
+
+    def made_for(self, call: cst.Call) -> list[cst.Call]:
+        """What makes the object of a method, `Agent().run(text)`, also by a local name; [] where others may make it."""
+        base, slots, function = ex.receiver(call), self.facts.slots, self.facts.module.scope_of[call].function
+        slot = slots.of(base) if base is not None and not isinstance(base, cst.Call) else None
+        own = slot is not None and slot[0] == "var" and slot[1] is function and function.kind != "module"
+        values = self.facts.assigned(slot) if own else [base]
+        made = [value for value in values if isinstance(value, cst.Call) and slots.constructed(value) is not None]
+        return made if len(made) == len(values) else []
 
     def in_lambdas(self, call: cst.Call) -> list[cst.Call]:
         """The calls in lambdas that are written for a call, which may well run them."""
@@ -209,7 +214,7 @@ class CallGraph:
         queue = [function]
         while queue:
             here = queue.pop()
-            for target in self._sets_off[here]:
+            for target in self._sets_off.get(here, ()):
                 if target not in seen:
                     seen.add(target)
                     queue.append(target)
@@ -217,11 +222,12 @@ class CallGraph:
 
     @cached_property
     def _sets_off(self) -> dict[Scope, list[Scope]]:
-        """By function: what it calls, and what it hands on."""
-        functions = [*self.calls, *self._handed_on]
-        return defaultdict(
-            list, {each: [*(site.callee for site in self.calls[each]), *self._handed_on[each]] for each in functions}
-        )
+        """By function: what it calls, and what it defines or mentions."""
+        functions = {*self.calls, *self._handed_on}
+        return {
+            each: [*(site.callee for site in self.calls.get(each, ())), *self._handed_on.get(each, ())]
+            for each in functions
+        }
 
     def may_come_to(self, functions: Iterable[Scope]) -> set[Scope]:
         """Some functions, and all that may set one of them off."""
@@ -231,10 +237,8 @@ class CallGraph:
     def _run_by(self) -> dict[Scope, list[Scope]]:
         """By function: those that call, define or mention it."""
         found: dict[Scope, list[Scope]] = defaultdict(list)
-        for callee, sites in self.sites.items():
-            found[callee] += [site.caller for site in sites]
-        for function, named in self._handed_on.items():
-            for target in named:
+        for function, targets in self._sets_off.items():
+            for target in targets:
                 found[target].append(function)
         return found
 

@@ -48,8 +48,8 @@ class Joins:
             return False
         held = self._held(start)
         begin = [self.anatomy.flow(function).entry] if any(_outlives(slot, function) for slot in held) else []
-        looped = self.anatomy.module.loop_around(start.node, own=True) is not None
-        if not begin and (not looped or runs_per_event(self.anatomy.calls, function)):
+        loop = self.anatomy.module.loop_around(start.node, own=True) if not begin else None
+        if not begin and (loop is None or runs_per_event(self.anatomy.calls, function)):
             return False  # another run of the function knows nothing of this one
         shared = bool(begin) and function.is_async and self._serves(function)
         if not held or self.lets_go(start):

@@ -51,7 +51,6 @@ class CommonHistory:
     """One history for everybody: made at `node`, grown at `grown` in the file of `where`, where it lives in `slot`.
 
     Of what another file makes, and this one grows, `node` is where it grows, too.
-
     `holder` is where the object lives that keeps it. A handler of this file serves it to all, or one whose `caller`, in
     another file, runs a function of this one. `told`: the other file reports it itself.
     """

@@ -13,41 +13,34 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, classes_of, given_when_made
-from lint_rules.anatomy.program.concurrency import Start, StartKind, begun_elsewhere, starts
+from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere, starts
 from lint_rules.anatomy.program.flags import Flags
 from lint_rules.anatomy.program.joins import Joins
 from lint_rules.anatomy.program.locks import Locks
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.record import record
 
 _GROWERS = frozenset({"append", "add", "setdefault"})
 
 
-@record
-class Taken:
-    """How what a place holds is run: as a start of that `kind`, whether several at once, and the start that runs it."""
-
-    kind: StartKind
-    many: bool
-    start: Start
-
-
 class Takers:
-    """What one file has run beside others of what it is handed: by parameters, and attributes that keep it."""
+    """What one file has run beside others of what it is handed: by parameters, and attributes that keep it.
+
+    `places` have for each the start by which what it holds is run.
+    """
 
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.module = anatomy.module
         self.facts = anatomy.facts
-        self.places: dict[Slot, Taken] = {}
+        self.places: dict[Slot, Start] = {}
         self._locks, self._flags, self._joins = Locks(anatomy.calls), Flags(anatomy), Joins(anatomy)
         for begun, many in begun_elsewhere(anatomy):
             where = self.module.scope_of[begun.node].function
             start = Start(where, begun.node, begun.kind, many, begun.target)
             if not self._joins.is_joined(start):
-                self._note(begun.target, Taken(begun.kind, many and not self._is_alone(start, where), start))
+                self._note(begun.target, replace(start, many=many and not self._is_alone(start, where)))
         for start in starts(anatomy.calls):  # what a serial handler calls may be run by others as well, who are not
             if start.kind != "serial" and not self._joins.is_joined(start):
                 self._note_called(start)
@@ -61,9 +54,9 @@ class Takers:
             for call in function.nodes_of(cst.Call):
                 if self.facts.slots.callee(call) is None and not self._locks.held(call, function):
                     many = start.many and not self._flags.guard(call, function)
-                    self._note(call.func, Taken(start.kind, many, replace(start, many=many)))
+                    self._note(call.func, replace(start, many=many))
 
-    def _note(self, target: cst.BaseExpression, taken: Taken) -> None:
+    def _note(self, target: cst.BaseExpression, taken: Start) -> None:
         slot = self.facts.slots.of(target)
         queue, seen = [slot] if slot is not None else [], {slot}
         for here in queue:
@@ -121,21 +114,20 @@ def handed_starts(anatomy: Anatomy, locks: Locks, flags: Flags) -> Iterator[Star
             taken = there.takers.places.get(place)
             if taken is not None and not locks.held(outer, where):
                 kept = flags.guard(outer, where)
-                begun = (there, taken.start) if not kept else None
+                begun = (there, taken) if not kept else None
                 yield Start(function, outer, taken.kind, taken.many and not kept, begun=begun)
                 break
 
 
 def _places(anatomy: Anatomy, outer: cst.CSTNode, reference: cst.CSTNode) -> Iterator[tuple[Anatomy, Slot]]:
     """Where a function goes that is handed to a call, or put into an attribute; and the file of that place."""
-    if isinstance(outer, cst.Call) and ex.called_name(outer) in _GROWERS:
-        base = ex.receiver(outer)
-        yield from _attributes(anatomy, base) if base is not None else ()
-    elif isinstance(outer, cst.Call):
-        found = body(anatomy, outer)
+    if isinstance(outer, cst.Call):
+        found, base = body(anatomy, outer), ex.receiver(outer)
         if found is not None:
             there, taker = found
             yield from ((there, slot) for slot, value in there.facts.slots.bindings(outer, taker) if value is reference)
+        elif base is not None and ex.called_name(outer) in _GROWERS:
+            yield from _attributes(anatomy, base)
         else:
             yield from (
                 (there, slot) for (there, _), slot, value in given_when_made(anatomy, outer) if value is reference

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-import libcst as cst
-
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
 
@@ -30,7 +27,7 @@ def single_turns(anatomy: Anatomy) -> set[Scope]:
             or any(anatomy.module.loop_around(s.node, own=True) for s in sites)
         ):
             continue
-        callers = [site.caller for site in sites if not _is_own_object(anatomy, site.node, site.caller)]
+        callers = [site.caller for site in sites if not graph.made_for(site.node)]  # an object of its own goes with it
         unknown[function] = len(callers)
         for caller in callers:
             called[caller].append(function)
@@ -47,19 +44,3 @@ def single_turns(anatomy: Anatomy) -> set[Scope]:
             if not unknown[function]:
                 queue.append(function)
     return found
-
-
-def _is_own_object(anatomy: Anatomy, call: cst.Call, caller: Scope) -> bool:
-    """Whether a method is called on an object that the caller has made, and that goes with it."""
-    base = ex.receiver(call)
-    if base is None:
-        return False
-    if isinstance(base, cst.Call):
-        return anatomy.facts.slots.constructed(base) is not None
-    slot = anatomy.facts.slots.of(base)
-    if slot is None or slot[0] != "var" or slot[1] is not caller or caller is anatomy.module.top:
-        return False
-    return all(
-        isinstance(value, cst.Call) and anatomy.facts.slots.constructed(value) is not None
-        for value in anatomy.facts.assigned(slot)
-    ) and bool(anatomy.facts.assigned(slot))
