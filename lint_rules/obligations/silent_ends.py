@@ -439,7 +439,8 @@ def _nodes(point: Point) -> Iterator[cst.CSTNode]:
 
 def _only_logs(test: cst.If) -> bool:
     """Whether nothing is done behind a test but to write logs that no user reads."""
-    done = (each for block in test.body.body for each in getattr(block, "body", (block,)))
+    lines = test.body.body
+    done = (each for line in lines for each in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,)))
     logs = (isinstance(each, cst.Expr) and isinstance(each.value, cst.Call) and _is_quiet(each.value) for each in done)
     return test.orelse is None and all(logs)
 

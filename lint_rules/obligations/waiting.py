@@ -146,7 +146,7 @@ def _open(
 
     region = Region(answers, ends.graph, points, begins, told.outcome, settles, hands=hands)
     after = region.reached(behind, set())
-    telling = {p for p in points if p.statement is not None and told.outcome(p.statement) is not None}
+    telling = {p for p in points if p.statement is not None and told.tells_apart(p.statement)}
     untold = region.reached(begins, telling)
     return region, untold
 

@@ -54,6 +54,7 @@ class ToldByReply:
         self.function = function
         self.derived: set[Slot] = set()
         self.lists: set[Slot] = set()
+        self._contents: set[Slot] = set()
         self._traced: set[Slot] = set()
         self._asked: frozenset[Scope] = frozenset()
         self._stored: set[cst.CSTNode] = set()
@@ -136,6 +137,7 @@ class ToldByReply:
             new = {slot for slot in pieces if slot is not None and slot[:2] == ("var", self.function)}
             self.derived |= new
             self.lists |= new
+            self._contents |= new
 
     def _filled(self, loop: cst.For) -> Iterator[Slot]:
         """What a loop sets, or puts something into."""
@@ -171,17 +173,26 @@ class ToldByReply:
     def may_tell(self, part: cst.BaseExpression) -> bool:
         """Whether a part of a test, which mentions the reply, may say if there are calls.
 
-        Not a function of the project that asks nothing of the kind, whatever it does with them: `is_stuck(calls)`.
+        Not a function of the project that asks nothing of the kind, whatever it does with them: `is_stuck(calls)`. Nor
+        whether there is text: a reply may have both.
         """
         found = body(self.anatomy, part)
         if found is None:
-            return True
+            texts = isinstance(part, (cst.Name, cst.Attribute)) and Kind.MODEL_TEXT in self.anatomy.facts.kinds(part)
+            return not texts or not _HANDED.isdisjoint(self.anatomy.facts.kinds(part))
         there, run = found
         told = ToldByReply(there, run)
         return any(told.truth(each) is not None for each in telling(run))
 
     def outcome(self, node: cst.CSTNode) -> bool | None:
         return self.truth(node.test) if isinstance(node, (cst.If, cst.While)) else None
+
+    def tells_apart(self, node: cst.CSTNode) -> bool:
+        """Whether a test has another outcome for a reply without calls: the parts of that are as little None."""
+        if not isinstance(node, (cst.If, cst.While)) or self.outcome(node) is None:
+            return False
+        read = (self.anatomy.facts.slots.of(part) for part in walk(node.test) if type(part) is cst.Name)
+        return self._contents.isdisjoint(slot for slot in read if slot is not None)
 
     def undecided(self, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The parts of a test that a reply with calls leaves open: `last_round` of `not calls or last_round`."""

@@ -68,6 +68,8 @@ def all_of(listed: cst.BaseExpression) -> cst.BaseExpression:
     return listed
 
 
+Elements = Iterator[tuple[cst.BaseExpression, Arguments]]
+"""Elements of a list, each with what the parameters stand for where it is written."""
 Elsewhere = Callable[[cst.Call], "tuple[Messages, Scope] | None"]
 """The function of another file that a call runs, with the messages of that file."""
 Past = Callable[[cst.Name], set[cst.BaseExpression]]
@@ -110,7 +112,7 @@ class Messages:
         if depth > _DEEPEST:
             return []
         found: list[Message] = []
-        for element, given in self._elements(node, arguments or {}, depth):
+        for element, given in self._elements(node, arguments or {}):
             found.extend(self.of(element, given, depth + 1))
         for call in self._calls_in(node) if not found else ():
             found.extend(self._answers_elsewhere(call, listed=True))
@@ -120,47 +122,55 @@ class Messages:
         return found
 
     def _elements(
-        self, listed: cst.BaseExpression, arguments: Arguments, depth: int
-    ) -> Iterator[tuple[cst.BaseExpression, Arguments]]:
-        """The elements of a list, each with what the parameters stand for where it is written."""
+        self,
+        listed: cst.BaseExpression,
+        arguments: Arguments,
+        site: cst.Call | None = None,
+        seen: set[tuple[cst.BaseExpression, cst.Call | None]] | None = None,
+    ) -> Elements:
+        """The elements of a list; a part is `seen` once for each call, the `site`, that leads to it."""
+        seen = set() if seen is None else seen
+
+        def inside(value: cst.BaseExpression, call: cst.Call, callee: Scope) -> Elements:
+            return self._elements(value, {**arguments, **dict(self.facts.slots.bindings(call, callee))}, call, seen)
+
         for node in (_given(self.facts.slots, part, arguments) for part in ex.alternatives(listed)):
-            if depth > _DEEPEST:
-                return
+            if (node, site) in seen:
+                continue
+            seen.add((node, site))
             if isinstance(node, (cst.List, cst.Tuple)):
                 for element in node.elements:
                     if isinstance(element, cst.StarredElement):
-                        yield from self._elements(element.value, arguments, depth + 1)
+                        yield from self._elements(element.value, arguments, site, seen)
                     else:
                         yield element.value, arguments
             elif isinstance(node, (cst.ListComp, cst.GeneratorExp)):
                 yield node.elt, arguments
             elif type(node) is cst.Call and ex.called_name(node) == "gather":
                 for arg in node.args:
-                    yield from self._elements(arg.value, arguments, depth + 1) if arg.star else [(arg.value, arguments)]
+                    given = self._elements(arg.value, arguments, site, seen) if arg.star else [(arg.value, arguments)]
+                    yield from given
             elif type(node) is cst.Call and (callee := self.facts.slots.callee(node)) is not None:
-                inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
-                for given in callee.nodes_of(cst.Return) if not is_within(callee, arguments) else ():
-                    if given.value is not None:
-                        yield from self._elements(given.value, inside, depth + 1)
+                for value in callee.returned if not is_within(callee, arguments) else ():
+                    yield from inside(value, node, callee)
             elif type(node) is cst.Name:
                 slot = self.facts.slots.of(node)
                 for value in self.facts.assigned(slot):
                     if type(value) is not cst.Name:
-                        yield from self._elements(value, arguments, depth + 1)
+                        yield from self._elements(value, arguments, site, seen)
                 for part, given_by, call in self.facts.given_apart(slot) if slot is not None else ():
-                    inside = {**arguments, **dict(self.facts.slots.bindings(call, given_by))}
-                    yield from self._elements(part, inside, depth + 1)
+                    yield from inside(part, call, given_by)
                 for call in self.facts.grown(slot) if slot is not None else ():
                     value = call.args[0].value
                     if not self._may_be_in(value, node):
                         continue
                     if ex.called_name(call) == "extend":
-                        yield from self._elements(value, arguments, depth + 1)
+                        yield from self._elements(value, arguments, site, seen)
                     else:
                         yield value, arguments
             else:
                 for source in sources(node):
-                    yield from self._elements(source, arguments, depth + 1)
+                    yield from self._elements(source, arguments, site, seen)
 
     def _calls_in(self, listed: cst.BaseExpression) -> list[cst.Call]:
         """The calls whose lists a value may be: itself, or what its name stands for."""
@@ -501,7 +511,7 @@ class Messages:
 
     def _parts(self, content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The elements of a content, or what the names in it stand for."""
-        for part, _ in self._elements(content, {}, 0):
+        for part, _ in self._elements(content, {}):
             slot = self.facts.slots.of_name(part)
             values = self.facts.assigned(slot)
             shown = [value for value in map(ex.inner, values) if ex.is_dict(value) or len(values) == 1]

@@ -219,11 +219,21 @@ class Forms(Known):
         if listed is not None and listed[0] == "item":
             if listed[1][0] == "member" and listed[1][2] == field:
                 yield listed[1][1]
-            for value in self.assigned(listed[1]):
+            for value in self._held_by(listed[1]):
                 yield from _having(value, field)
         elif slot is not None:
             for value in map(ex.inner, self.assigned(slot)):
                 yield from self._owners(value, field) if type(value) is cst.Subscript else ()
+
+    def _held_by(self, place: Slot) -> Iterator[cst.BaseExpression]:
+        """What a place may hold, by whatever names, parameters and functions of this file it came there."""
+        queue = [place]
+        for slot in queue:
+            given_back = slot[1].returned if slot[0] == "return" else ()
+            for value in (*self.assigned(slot), *self.given(slot), *given_back):
+                yield value
+                came = (self.slots.of(part) for part in _copied(value))
+                queue += [each for each in dict.fromkeys(came) if each is not None and each not in queue]
 
     def _part_named(self, node: cst.BaseExpression) -> cst.BaseExpression:
         """`reply.get("output")`, of a name for it; where that is a part of another name."""
@@ -284,12 +294,12 @@ class Forms(Known):
         return {}
 
     def _parts_of_call(self, items: dict[str, cst.BaseExpression]) -> Evidence | None:
-        """What shows a dict to hold the id of a call and its arguments, under whatever keys, and nothing but its parts.
+        """What shows a dict to hold the name or id of a call and its arguments, whatever the keys, and only its parts.
 
         What has a result beside them is a record of what was done.
         """
         shown: Evidence | None = None
-        has_id = False
+        is_told = False
         for value in items.values():
             kinds, pair = self.kinds(value), ex.member(value)
             of = self.kinds(pair[0]) if pair is not None else {}
@@ -297,8 +307,8 @@ class Forms(Known):
             if told is None and Kind.CALL not in of and Kind.FUNCTION not in of and ex.text(value) is None:
                 return None
             shown = shown or told
-            has_id = has_id or (pair is not None and pair[1] in {"id", "call_id"} and Kind.CALL in of)
-        return shown if has_id else None
+            is_told = is_told or (pair is not None and pair[1] in {"id", "call_id", "name"} and Kind.CALL in of)
+        return shown if is_told else None
 
     def _called(self, node: cst.Call) -> Kinds:
         name = ex.called_name(node)
@@ -427,12 +437,16 @@ def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:
 
 def _having(listed: cst.BaseExpression, field: str) -> Iterator[cst.BaseExpression]:
     """`data` of `(data.get("choices") or [{}])`, `list(data.choices)`: what has a list under a field."""
+    pairs = (ex.member(part) for part in _copied(listed))
+    yield from (pair[0] for pair in pairs if pair is not None and pair[1] == field)
+
+
+def _copied(listed: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a list is, or a copy of: both of `list(one) or other`."""
     for part in ex.alternatives(listed):
-        pair = ex.member(part)
-        if pair is not None and pair[1] == field:
-            yield pair[0]
+        yield part
         for source in sources(part):
-            yield from _having(source, field)
+            yield from _copied(source)
 
 
 def picks_others(node: cst.CSTNode | None) -> bool:

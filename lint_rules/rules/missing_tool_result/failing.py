@@ -16,7 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.program.handlers import gathered, kept_by_gather
 from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
@@ -26,7 +26,8 @@ from lint_rules.obligations.waiting import bindings_of
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
-from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.mentions import mentions
+from lint_rules.syntax.module import Scope, SourceModule, parameter_names, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
@@ -194,12 +195,26 @@ class Failing:
         if self._facts.decoder(call) is not None:
             if hand.mentions(call):
                 yield Fault(call, call, _MALFORMED, parsing=True)
+        elif self._takes_all(call):
+            return
         elif self._asks_server(hand, call) or self._runs_tool(hand, call):
             yield Fault(call, call, _ANY, tool=True)
         elif any(arg.star == "**" and hand.mentions(arg.value) for arg in call.args):
             yield Fault(call, call, _ANY)
         else:
             yield from self._of_callee(hand, call, function)
+
+    def _takes_all(self, call: cst.Call) -> bool:
+        """Whether the function of the project that a call runs takes what fails where it hands its arguments on."""
+        found = body(self._anatomy, call)
+        if found is None:
+            return False
+        there, callee = found
+        flow, given = there.flow(callee), parameter_names(callee) - {"self"}
+        handed = [node for node in callee.nodes_of(cst.Call) if any(mentions(given, arg) for arg in node.args)]
+        points = ((node, point) for node in handed for point in there.points(callee, [node]))
+        landed = [Fault(node, node, _ANY).landing(there.module, flow, point)[0] for node, point in points]
+        return bool(landed) and all(at is not None and isinstance(at.statement, cst.ExceptHandler) for at in landed)
 
     def _of_callee(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         """What leaves a function that gets the call, or a part of it; of another file, it is told where that is run."""

@@ -48,7 +48,7 @@ _CATCH = "answer the open calls here, or catch the error inside the loop over ca
 _TELL = "answer the call with the error: the model can then choose another tool"
 _CUT = "ask for the calls of the reply, not why it has ended, or take the reply back where its tokens ran out"
 _STORED = "the message with the calls is stored here"
-_PAIRING = ANSWERED | RESULT_PARTS | {"role", "tool_result"}
+_PAIRING = ANSWERED | RESULT_PARTS | {"tool_result"}
 _LAST = re.compile(r"terminat|(^|_)end(_|$)|exit|quit|hang_?up|reset|hand_?off|goodbye", re.I)
 """Words in the names of tools that end a conversation."""
 
@@ -362,7 +362,7 @@ class WaysOut:
         """Whether calls are stored, here or by who runs this, or an answer that is made here says which it is for."""
         sites = self.anatomy.calls.sites[self.function]
         callers = (Afterwards(self.anatomy, self.answers, site.caller) for site in sites)
-        if self.ends.stores or self.ends.histories or any(ends.stores for ends in callers):
+        if self.ends.stores or any(ends.stores for ends in callers):
             return True
         functions = self.anatomy.calls.reachable(self.function)
         made = [node for function in functions for node in self.answers.made.get(function, ())]
