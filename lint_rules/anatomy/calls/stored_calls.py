@@ -24,7 +24,6 @@ from lint_rules.syntax.record import record
 
 _ASSISTANT = frozenset({"assistant", "model", "ai"})
 _PARTS = ("tool_calls", "content", "parts")
-_DEEPEST = 3
 _MOST_CALLERS = 200
 _ON_SERVER = "submit_tool_outputs"
 _MESSAGE_MAKERS = frozenset({"AIMessage", "AssistantMessage"})
@@ -72,7 +71,7 @@ class StoredCalls:
     def _written(self) -> Iterator[Storage]:
         for value, node, function, how in self._put():
             way = self._identity.of(value)
-            places = self._callers(way, node, function, 0) if way else iter(())
+            places = self._callers(way, node, function) if way else iter(())
             for there, place, caller in islice(places, _MOST_CALLERS):
                 yield Storage(there, place, caller, how)
 
@@ -110,12 +109,12 @@ class StoredCalls:
                 yield part
 
     def _callers(
-        self, way: Way, node: cst.CSTNode, function: Scope, depth: int
+        self, way: Way, node: cst.CSTNode, function: Scope, above: frozenset[Scope] = frozenset()
     ) -> Iterator[tuple[Way, cst.CSTNode, Scope]]:
         """The same write seen from the function that does it, and from its callers: `self.add(message)`."""
         yield way, node, function
-        for given, site in self._given(way, function) if depth < _DEEPEST else ():
-            yield from self._callers((*given, *way[1:]), site.node, site.caller, depth + 1)
+        for given, site in self._given(way, function) if function not in above else ():
+            yield from self._callers((*given, *way[1:]), site.node, site.caller, above | {function})
 
     def _given(self, way: Way, function: Scope) -> Iterator[tuple[Way, CallSite]]:
         root = way[0]
@@ -129,17 +128,19 @@ class StoredCalls:
 
     def ways(self, way: Way) -> Iterator[Way]:
         """An object seen from the function that reads it, from its callers, and from where it was given back."""
-        return islice(self._seen_from(way, 0), _MOST_CALLERS)
+        return islice(self._seen_from(way), _MOST_CALLERS)
 
-    def _seen_from(self, way: Way, depth: int) -> Iterator[Way]:
-        yield way
-        root = way[0]
-        if root[0] == "var" and depth < _DEEPEST:
-            for given, _ in self._given(way, root[1]):
-                yield from self._seen_from((*given, *way[1:]), depth + 1)
-        elif root[0] == "call" and depth < _DEEPEST:
-            for given in self._given_back(root[1]):
-                yield from self._seen_from((*given, *way[1:]), depth + 1)
+    def _seen_from(self, way: Way) -> Iterator[Way]:
+        queue = [way]
+        for here in queue:
+            yield here
+            root, came = here[0], list[Way]()
+            if root[0] == "var":
+                came = [given for given, _ in self._given(here, root[1])]
+            elif root[0] == "call":
+                came = [*self._given_back(root[1])]
+            farther = ((*given, *here[1:]) for given in came)
+            queue += [each for each in farther if each not in queue]
 
     def _given_back(self, call: cst.Call) -> set[Way]:
         """What a function of this file gives back, where it is always the same object."""
@@ -204,14 +205,14 @@ class StoredCalls:
                     yield Storage(way, evidence, function, "is read from the history, where all its calls stand")
                     return
 
-    def _asked(self, root: Slot, depth: int = 0) -> list[cst.Call]:
+    def _asked(self, root: Slot, seen: frozenset[Slot] = frozenset()) -> list[cst.Call]:
         """The calls of which one has given what a way begins with; none where that may be anything else."""
         if root[0] == "call":
             return [root[1]]
         found: list[cst.Call] = []
-        for value in self._anatomy.facts.assigned(root) if root[0] == "var" and depth < _DEEPEST else ():
+        for value in self._anatomy.facts.assigned(root) if root[0] == "var" and root not in seen else ():
             way = self._identity.of(value)
-            asked = self._asked(way[0], depth + 1) if way is not None else []
+            asked = self._asked(way[0], seen | {root}) if way is not None else []
             if not asked:
                 return []
             found += asked

@@ -178,11 +178,18 @@ class ToldByReply:
         """
         found = body(self.anatomy, part)
         if found is None:
-            texts = isinstance(part, (cst.Name, cst.Attribute)) and Kind.MODEL_TEXT in self.anatomy.facts.kinds(part)
-            return not texts or not _HANDED.isdisjoint(self.anatomy.facts.kinds(part))
+            return not self._is_text(part)
         there, run = found
         told = ToldByReply(there, run)
         return any(told.truth(each) is not None for each in telling(run))
+
+    def _is_text(self, part: cst.BaseExpression) -> bool:
+        """Whether a name has texts of a reply as they are: what a function makes of it may be made of its calls."""
+        kinds = self.anatomy.facts.kinds(part)
+        if not isinstance(part, (cst.Name, cst.Attribute)) or Kind.MODEL_TEXT not in kinds or _HANDED & kinds.keys():
+            return False
+        made = (node for value in self.anatomy.facts.values_of(part) for node in walk(value))
+        return not any(body(self.anatomy, node) for node in made)
 
     def outcome(self, node: cst.CSTNode) -> bool | None:
         return self.truth(node.test) if isinstance(node, (cst.If, cst.While)) else None

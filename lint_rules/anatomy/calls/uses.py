@@ -28,31 +28,36 @@ _PURE = frozenset(
 )  # fmt: skip
 _ASSIGNMENTS = frozenset({cst.Assign, cst.AnnAssign, cst.NamedExpr})
 _BLOCKS = frozenset({cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.IndentedBlock, cst.Module})
-_DEEPEST = 3
 
 
-def answered(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode], depth: int = 0) -> cst.CSTNode | None:
+def answered(
+    anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode], seen: set[frozenset[cst.CSTNode]] | None = None
+) -> cst.CSTNode | None:
     """The tool message that a function makes of a tool call, or one of this file that it hands the call to or back to.
 
     `uses` are the nodes that stand for the call. What is assigned from it (arguments, results) counts as of it.
     """
-    of_it = _Taken(anatomy, function, uses)
+    seen, known = set() if seen is None else seen, frozenset(uses)
+    if known in seen:
+        return None
+    seen.add(known)
+    of_it = _Taken(anatomy, function, known)
     made = of_it.inside(cst.Dict, cst.Call)
     for node in made:
         if any(value in of_it.nodes for value in _result_parts(node)):
             return node
-    for node in made if depth < _DEEPEST else ():
+    for node in made:
         run = body(anatomy, node)
         if type(node) is not cst.Call or run is None or run[1] is function:
             continue
         there, callee = run
         given = {slot for slot, value in there.facts.slots.bindings(node, callee) if value in of_it.nodes}
         names = [name for slot in given for name in there.facts.names.get(slot, ())]
-        if given and answered(there, callee, names, depth + 1) is not None:
+        if given and answered(there, callee, names, seen) is not None:
             return node
     given_back = any(isinstance(node, cst.Return) for node in of_it.nodes) and function.kind == "function"
-    sites = anatomy.calls.sites[function] if given_back and depth < _DEEPEST else ()
-    found = (answered(anatomy, site.caller, [site.node], depth + 1) for site in sites)
+    sites = anatomy.calls.sites[function] if given_back else ()
+    found = (answered(anatomy, site.caller, [site.node], seen) for site in sites)
     return next((answer for answer in found if answer is not None), None)
 
 

@@ -23,7 +23,6 @@ _EQUALITY = frozenset({cst.Equal, cst.NotEqual})
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
 _COUNTS = frozenset({"count", "get", "setdefault"})
 _LOOPS = (cst.For, cst.While)
-_DEEPEST = 3
 
 
 @record
@@ -111,24 +110,34 @@ class Guards:
             yield from self._guard(node, function, "among", isinstance(operator, cst.NotIn), left, right)
 
     def _is_made_of(
-        self, made: cst.BaseExpression, of: cst.BaseExpression, node: cst.CSTNode, function: Scope, depth: int = 0
+        self,
+        made: cst.BaseExpression,
+        of: cst.BaseExpression,
+        node: cst.CSTNode,
+        function: Scope,
+        seen: frozenset[Slot] = frozenset(),
     ) -> bool:
         """Whether a name holds, at `node`, what was made of the very value that `of` has there."""
         slot = self.facts.slots.of_name(made)
-        if slot is None or slot[:2] != ("var", function) or depth > _DEEPEST or self._is_carried(slot, node, function):
+        if slot is None or slot[:2] != ("var", function) or slot in seen or self._is_carried(slot, node, function):
             return False
         before = [value for value in self.facts.assigned(slot) if self.module.before(value, node)]
-        return any(self._stems_from(value, of, node, function, depth) for value in before)
+        return any(self._stems_from(value, of, node, function, seen | {slot}) for value in before)
 
     def _stems_from(
-        self, value: cst.BaseExpression, of: cst.BaseExpression, node: cst.CSTNode, function: Scope, depth: int
+        self,
+        value: cst.BaseExpression,
+        of: cst.BaseExpression,
+        node: cst.CSTNode,
+        function: Scope,
+        seen: frozenset[Slot],
     ) -> bool:
         wanted = self.facts.slots.of(of)
         if wanted is None or wanted[0] in {"item", "return"}:  # two elements of one list, or two calls, are two values
             return False
         between = [v for v in self.facts.assigned(wanted) if self.module.before(v, node)]
         for part in walk(value):
-            if type(part) is cst.Name and self._is_made_of(part, of, node, function, depth + 1):
+            if type(part) is cst.Name and self._is_made_of(part, of, node, function, seen):
                 return True
             if isinstance(part, (cst.Name, cst.Call, cst.Attribute, cst.Subscript)):
                 if self.facts.slots.of(part) == wanted and not any(self.module.before(part, v) for v in between):

@@ -17,7 +17,6 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
-_DEEPEST = 3
 _METRICS = frozenset({"prometheus_client", "opentelemetry", "statsd", "datadog", "ddtrace", "sentry_sdk"})
 """Libraries that keep figures, or reports, for people."""
 _LEAVES = (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del)
@@ -37,15 +36,16 @@ class Branch:
 def branches(anatomy: Anatomy, guard: Guard) -> list[Branch]:
     """The branches that a repeat leads to: of the `if` around the guard, of those that test what it was stored in, or
     of those that call the helper that returns it."""
-    return list(_branches(anatomy, guard.node, guard.function, not guard.denies, True, _DEEPEST))
+    return list(_branches(anatomy, guard.node, guard.function, not guard.denies, True, set()))
 
 
 def _branches(
-    anatomy: Anatomy, node: cst.CSTNode, function: Scope, holds: bool, sure: bool, depth: int
+    anatomy: Anatomy, node: cst.CSTNode, function: Scope, holds: bool, sure: bool, seen: set[cst.CSTNode]
 ) -> Iterator[Branch]:
     """`holds`: whether a repeat makes the value of `node` true."""
-    if depth == 0:
+    if node in seen:
         return
+    seen.add(node)
     module = anatomy.module
     below: cst.CSTNode = node
     for outer in module.ancestors(node):
@@ -54,13 +54,13 @@ def _branches(
         elif isinstance(outer, cst.If):
             said = _says(function, outer) if below is outer.test else None
             for site in anatomy.calls.sites[function] if said is not None else ():
-                yield from _branches(anatomy, site.node, site.caller, said is holds, sure, depth - 1)
+                yield from _branches(anatomy, site.node, site.caller, said is holds, sure, seen)
             if below is outer.test and said is None:
                 yield Branch(outer, function, _taken(outer, holds), sure)
             return
         elif isinstance(outer, cst.Return):
             for site in anatomy.calls.sites[function]:
-                yield from _branches(anatomy, site.node, site.caller, holds, sure, depth - 1)
+                yield from _branches(anatomy, site.node, site.caller, holds, sure, seen)
             return
         elif isinstance(outer, (cst.Assign, cst.AnnAssign, cst.NamedExpr)):
             target = outer.targets[0].target if isinstance(outer, cst.Assign) else outer.target
@@ -68,7 +68,7 @@ def _branches(
             for name in function.nodes if slot is not None else ():
                 if isinstance(name, (cst.Name, cst.Attribute)) and name is not target:
                     if anatomy.facts.slots.of(name) == slot and _is_tested(anatomy, name):
-                        yield from _branches(anatomy, name, function, holds, sure, depth - 1)
+                        yield from _branches(anatomy, name, function, holds, sure, seen)
             if not isinstance(outer, cst.NamedExpr):
                 return
         elif isinstance(outer, cst.Call):

@@ -690,7 +690,7 @@ def handed_by(facts: Facts, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator
 def cleaned(call: cst.Call) -> cst.BaseExpression | None:
     """The text that a call tidies up: `text.strip()`, `" ".join(text.split())`, `sub(old, new, text)`."""
     name, base, given = ex.called_name(call), ex.receiver(call), ex.positional(call)
-    if name in _WRAPPERS or name == "split":
+    if name in _WRAPPERS or name in {"split", "splitlines"}:
         return base
     if name == "join" and len(given) == 1:
         inner = ex.inner(given[0])

@@ -91,7 +91,7 @@ class Lost:
 
         Or of what is known as the arguments of a call.
         """
-        queue, seen = [text], set[str]()
+        queue, seen = [*ex.alternatives(text)], set[str]()
         for value in map(ex.inner, queue):
             if not self.facts.kinds(value).keys().isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}):
                 return True
@@ -101,8 +101,14 @@ class Lost:
                 self.facts.encoder(value) or self.facts.decoder(value) or ex.dotted(value.func) in {"str", "repr"}
             ):
                 queue += [part for arg in value.args[:1] for part in ex.alternatives(arg.value)]
+            elif isinstance(value, cst.FormattedString):
+                parts = [part.expression for part in value.parts if isinstance(part, cst.FormattedStringExpression)]
+                if parts and all(self._is_given(part, given, calls) for part in parts):
+                    return True
             elif (pair := ex.member(value)) is not None:
                 queue.append(pair[0])
+            elif isinstance(value, cst.Subscript):  # a line of it
+                queue.append(value.value)
             elif isinstance(value, cst.Name) and value.value in given:
                 return True
             elif isinstance(value, cst.Name) and value.value not in seen:

@@ -31,7 +31,6 @@ BESIDE = frozenset({"role", "name", "timestamp"}) | SAYS
 _LOOKING = frozenset({"isinstance", "getattr", "hasattr", "len", "type", "id"})
 _KEEPING = frozenset({"append", "insert"})
 _ALL = frozenset({"user", "assistant", "tool"})
-_DEEPEST = 3
 
 Loop = cst.For | cst.CompFor
 
@@ -91,7 +90,7 @@ def copies(anatomy: Anatomy, node: cst.Dict | cst.Call, items: dict[str, cst.Bas
         found = _by_callers(anatomy, node) if isinstance(outer, cst.FunctionDef) else _elements(anatomy, node, outer)
         said = [items[key] for key in items.keys() & SAYS]
         for copy in found:
-            if all(is_made_of(anatomy, value, copy.base, SAYS, 0) for value in said):
+            if all(is_made_of(anatomy, value, copy.base, SAYS) for value in said):
                 if _has_its_role(anatomy, copy, items.get("role")):
                     yield copy
         if isinstance(outer, cst.FunctionDef):
@@ -123,7 +122,7 @@ def _by_callers(anatomy: Anatomy, node: cst.BaseExpression) -> Iterator[Copy]:
 def _has_its_role(anatomy: Anatomy, copy: Copy, role: cst.BaseExpression | None) -> bool:
     """Whether the role comes from the old message, or is the one that it has, by what is tested: `AIMessage(...)`."""
     if role is not None and ex.text(role) is None:
-        return is_made_of(anatomy, role, copy.base, _ROLE, 0)
+        return is_made_of(anatomy, role, copy.base, _ROLE)
     told, tested = {message.role for message in anatomy.transcript.messages.of(copy.node)}, roles_of(anatomy, copy)
     return len(told) == 1 and told <= tested < _ALL
 
@@ -132,20 +131,22 @@ def _targets(loop: Loop) -> Iterator[cst.Name]:
     return (part for part in walk(loop.target) if isinstance(part, cst.Name))
 
 
-def is_made_of(anatomy: Anatomy, value: cst.BaseExpression, base: Slot, parts: frozenset[str], depth: int) -> bool:
+def is_made_of(anatomy: Anatomy, value: cst.BaseExpression, base: Slot, parts: frozenset[str]) -> bool:
     """Whether a value is made of one of some parts of a message: by way of names, and the content of what is in it."""
-    facts = anatomy.facts
-    for part in walk(value):
-        pair = ex.member(part)
-        if pair is not None and {pair[1], str(pair[1])} & parts and facts.slots.of(pair[0]) == base:
-            return True
-        slot = facts.slots.of(part) if type(part) is cst.Name and depth < _DEEPEST else None
-        if slot is not None and slot != base:
+    facts, seen, queue = anatomy.facts, {base}, [value]
+    for each in queue:
+        for part in walk(each):
+            pair = ex.member(part)
+            if pair is not None and {pair[1], str(pair[1])} & parts and facts.slots.of(pair[0]) == base:
+                return True
+            slot = facts.slots.of(part) if type(part) is cst.Name else None
+            if slot is None or slot in seen:
+                continue
+            seen.add(slot)
             values = [*facts.assigned(slot)]
             if parts is SAYS:
                 values += [*facts.appended(slot), *(facts.gone_through(slot) if slot[0] == "var" else ())]
-            if any(v is not value and is_made_of(anatomy, v, base, parts, depth + 1) for v in values):
-                return True
+            queue += [made for made in values if made is not each]
     return False
 
 
@@ -194,7 +195,7 @@ def _passed(anatomy: Anatomy, test: cst.BaseExpression, copy: Copy, *, holds: bo
     if isinstance(test, cst.BooleanOperation):
         both = [_passed(anatomy, side, copy, holds=holds) for side in (test.left, test.right)]
         return both[0] & both[1] if isinstance(test.operator, cst.And) is holds else both[0] | both[1]
-    if isinstance(test, cst.Comparison) and is_made_of(anatomy, test.left, copy.base, _ROLE, 0):
+    if isinstance(test, cst.Comparison) and is_made_of(anatomy, test.left, copy.base, _ROLE):
         out = excludes_roles(test)
         named = told_roles(test)
         told = frozenset(ROLES[role] for role in named if role in ROLES) if named is not None else None

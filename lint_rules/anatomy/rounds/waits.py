@@ -29,7 +29,6 @@ _WAITS = frozenset(
         "wait_for_message", "next_message", "listen", "poll", "brpop", "blpop",
     }
 )  # fmt: skip
-_DEEPEST = 3
 
 
 def is_waiting(call: cst.Call, imports: Imports) -> bool:
@@ -68,6 +67,7 @@ class Waits:
         self.module = calls.facts.module
         self.slots = calls.facts.slots
         self._waiting = waiting
+        self._known: dict[Scope, bool] = {}
 
     def in_each_round(self, node: cst.While | cst.For, function: Scope) -> cst.CSTNode | None:
         """What waits, where no way round the loop goes past all of that; None where one does.
@@ -120,24 +120,27 @@ class Waits:
             here = outer
         return False
 
-    def _waits(self, call: cst.Call, depth: int = 0) -> bool:
+    def _waits(self, call: cst.Call) -> bool:
         callee = self.slots.callee(call)
         if callee is None:
             return self._waiting(call, self.module.imports)
-        return depth < _DEEPEST and self._always_waits(callee, depth + 1)
+        if callee not in self._known:
+            self._known[callee] = False  # what runs itself has to come to an end without that
+            self._known[callee] = self._always_waits(callee)
+        return self._known[callee]
 
     def before(self, call: cst.Call, function: Scope) -> bool:
         """Whether no way through a function to a call of it goes past those that wait."""
         graph = self.flow(function)
-        return self._barred(function, graph, self._points(graph, [call]), 0)
+        return self._barred(function, graph, self._points(graph, [call]))
 
-    def _always_waits(self, function: Scope, depth: int) -> bool:
+    def _always_waits(self, function: Scope) -> bool:
         """Whether no way through a function goes past its calls that wait."""
         graph = self.flow(function) if isinstance(function.node, cst.FunctionDef) else None
-        return graph is not None and self._barred(function, graph, {graph.exit}, depth)
+        return graph is not None and self._barred(function, graph, {graph.exit})
 
-    def _barred(self, function: Scope, graph: Graph, goal: set[Point], depth: int) -> bool:
-        waiting = [call for call in function.nodes_of(cst.Call) if self._waits(call, depth)]
+    def _barred(self, function: Scope, graph: Graph, goal: set[Point]) -> bool:
+        waiting = [call for call in function.nodes_of(cst.Call) if self._waits(call)]
         met = self._points(graph, waiting) if waiting else set()
         return bool(met) and (goal <= met or not graph.reaches(graph.entry, goal - met, met, exceptions=False))
 

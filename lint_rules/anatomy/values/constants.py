@@ -11,7 +11,6 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 
-_DEEPEST = 5
 _SUMS: dict[type[cst.BaseBinaryOp], Callable[[int, int], int]] = {
     cst.Add: operator.add,
     cst.Subtract: operator.sub,
@@ -22,7 +21,9 @@ _SUMS: dict[type[cst.BaseBinaryOp], Callable[[int, int], int]] = {
 _CHOICES: dict[str, Callable[[Iterable[int]], int]] = {"max": max, "min": min}
 
 
-def constant(anatomy: Anatomy, node: cst.BaseExpression | None, depth: int = 0) -> int | None:
+def constant(
+    anatomy: Anatomy, node: cst.BaseExpression | None, seen: frozenset[cst.CSTNode] = frozenset()
+) -> int | None:
     """The integer that an expression always has as its value; None where it may have another, or that is not known.
 
     A local name has it by each definition that reaches it, a name of the module, of another one or of a class if it is
@@ -30,24 +31,25 @@ def constant(anatomy: Anatomy, node: cst.BaseExpression | None, depth: int = 0) 
     """
     node = ex.inner(node) if node is not None else None
     number = ex.integer(node)
-    if number is not None or depth > _DEEPEST:
+    if number is not None or node is None or node in seen:
         return number
+    seen |= {node}
     if type(node) is cst.Name or type(node) is cst.Attribute:
         values = _bound(anatomy, node)
         if not values:
-            return _imported(anatomy, node, depth)
-        found = {constant(anatomy, value, depth + 1) for value in values}
+            return _imported(anatomy, node, seen)
+        found = {constant(anatomy, value, seen) for value in values}
         return found.pop() if len(found) == 1 else None
     if type(node) is cst.UnaryOperation and type(node.operator) is cst.Minus:
-        number = constant(anatomy, node.expression, depth + 1)
+        number = constant(anatomy, node.expression, seen)
         return None if number is None else -number
     if type(node) is cst.BinaryOperation and type(node.operator) in _SUMS:
-        left, right = constant(anatomy, node.left, depth + 1), constant(anatomy, node.right, depth + 1)
+        left, right = constant(anatomy, node.left, seen), constant(anatomy, node.right, seen)
         if left is None or right is None or (right == 0 and type(node.operator) in {cst.FloorDivide, cst.Modulo}):
             return None
         return _SUMS[type(node.operator)](left, right)
     if type(node) is cst.Call and type(node.func) is cst.Name and node.func.value in _CHOICES and len(node.args) > 1:
-        given = [constant(anatomy, value, depth + 1) for value in ex.positional(node)]
+        given = [constant(anatomy, value, seen) for value in ex.positional(node)]
         numbers = [number for number in given if number is not None]
         return _CHOICES[node.func.value](numbers) if len(numbers) == len(node.args) else None
     return None
@@ -66,7 +68,7 @@ def _bound(anatomy: Anatomy, node: cst.Name | cst.Attribute) -> list[cst.BaseExp
     return [values[0]]
 
 
-def _imported(anatomy: Anatomy, node: cst.Name | cst.Attribute, depth: int) -> int | None:
+def _imported(anatomy: Anatomy, node: cst.Name | cst.Attribute, seen: frozenset[cst.CSTNode]) -> int | None:
     """The number that a name of another file, or of a module that was imported, has there."""
     slot = anatomy.facts.slots.of(node)
     if slot is None or root_object(slot)[1] is not anatomy.module.top:
@@ -75,7 +77,7 @@ def _imported(anatomy: Anatomy, node: cst.Name | cst.Attribute, depth: int) -> i
     values = there.facts.assigned(where)
     if where is None or len(values) != 1 or _is_changed(there, where, values[0]):
         return None
-    return constant(there, values[0], depth + 1)
+    return constant(there, values[0], seen)
 
 
 def _is_changed(anatomy: Anatomy, slot: Slot, value: cst.BaseExpression) -> bool:

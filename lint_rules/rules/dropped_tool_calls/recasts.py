@@ -98,7 +98,7 @@ def _kept_ids(anatomy: Anatomy, copy: Copy) -> Iterator[cst.CSTNode]:
         if slot is None or pair is None:
             continue
         outer = anatomy.module.parent[part]
-        is_put = isinstance(outer, cst.DictElement) and is_made_of(anatomy, pair[0], copy.base, SAYS, 0)
+        is_put = isinstance(outer, cst.DictElement) and is_made_of(anatomy, pair[0], copy.base, SAYS)
         if root_object(slot) == root_object(copy.base) or is_put:
             yield part
 
@@ -109,7 +109,7 @@ def _kept_result(anatomy: Anatomy, copy: Copy) -> cst.CSTNode | None:
     for node in anatomy.module.nodes_inside(copy.region, function, cst.Dict, cst.Call):
         items = ex.made_of(node) if node is not copy.node else {}
         said = [items[key] for key in items.keys() & SAYS]
-        if said and all(is_made_of(anatomy, value, copy.base, SAYS, 0) for value in said):
+        if said and all(is_made_of(anatomy, value, copy.base, SAYS) for value in said):
             if roles_of(anatomy, Copy(node, copy.base, copy.loop, copy.region)) == {"tool"}:
                 return node
     return None

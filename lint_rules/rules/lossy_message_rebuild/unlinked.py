@@ -74,7 +74,7 @@ def _picks_texts(anatomy: Anatomy, copy: Copy, part: cst.CSTNode) -> bool:
     return (
         loop is not None
         and any(asks_for_text(each.test) for each in loop.ifs)
-        and (is_made_of(anatomy, loop.iter, copy.base, SAYS, 0))
+        and is_made_of(anatomy, loop.iter, copy.base, SAYS)
     )
 
 
@@ -88,7 +88,7 @@ def _taken_over(anatomy: Anatomy, copy: Copy) -> cst.CSTNode | None:
         for target in ex.targets(line):
             pair = ex.member(target)
             if pair is not None and pair[1] == "tool_calls" and anatomy.facts.slots.of(pair[0]) in slots:
-                if is_made_of(anatomy, line.value, copy.base, CALLS, 0):
+                if is_made_of(anatomy, line.value, copy.base, CALLS):
                     return line
     return None
 

@@ -24,7 +24,6 @@ from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _PUTTING = frozenset({"append", "add", "setdefault"})
-_DEEPEST = 3
 _LISTED = (cst.ListComp, cst.GeneratorExp, cst.SetComp)
 _LOOKING = frozenset({"isinstance", "hasattr", "getattr", "callable", "bool"})
 _TELLING = (cst.In, cst.NotIn, cst.Equal, cst.NotEqual)
@@ -184,7 +183,9 @@ def _passes_by(anatomy: Anatomy, callee: Scope, loop: cst.For, puts: list[cst.CS
     return any(t in headers for t in inside) or graph.reaches(inside, headers, barred, exceptions=False)
 
 
-def stored_whole(anatomy: Anatomy, slot: Slot, function: Scope, depth: int = 0) -> cst.CSTNode | None:
+def stored_whole(
+    anatomy: Anatomy, slot: Slot, function: Scope, above: frozenset[Scope] = frozenset()
+) -> cst.CSTNode | None:
     """Where a message is stored that carries all calls of a list, here or in a caller that passes it; None if not."""
     slots = anatomy.facts.slots
     whole = {slot, slot[1]} if slot[0] == "member" else {slot}
@@ -196,11 +197,12 @@ def stored_whole(anatomy: Anatomy, slot: Slot, function: Scope, depth: int = 0) 
         named = (n for n in carried if isinstance(n, (cst.Name, cst.Attribute)) and slots.of(n) in whole)
         if any(slots.of(n) == slot or not _is_part_read(anatomy, n) for n in named):
             return stored.node
-    for site in anatomy.calls.sites[function] if depth < _DEEPEST else ():
+    above |= {function}
+    for site in (each for each in anatomy.calls.sites[function] if each.caller not in above):
         for parameter, value in slots.bindings(site.node, function):
             outside = slots.of(value)
-            if parameter == slot and outside is not None and site.caller is not function:
-                found = stored_whole(anatomy, outside, site.caller, depth + 1)
+            if parameter == slot and outside is not None:
+                found = stored_whole(anatomy, outside, site.caller, above)
                 if found is not None:
                     return found
     return None

@@ -359,7 +359,10 @@ class WaysOut:
 
     @cached_property
     def _is_told_of_calls(self) -> bool:
-        """Whether calls are stored, here or by who runs this, or an answer that is made here says which it is for."""
+        """Whether calls are stored, here or by who runs this, or an answer that is made here says which it is for.
+
+        One with no id says it only where the reply itself is not seen to be stored as a text alone.
+        """
         sites = self.anatomy.calls.sites[self.function]
         callers = (Afterwards(self.anatomy, self.answers, site.caller) for site in sites)
         if self.ends.stores or any(ends.stores for ends in callers):
@@ -368,7 +371,17 @@ class WaysOut:
         made = [node for function in functions for node in self.answers.made.get(function, ())]
         keys = {key for node in made if isinstance(node, (cst.Call, cst.Dict)) for key in ex.made_of(node)}
         parts = (ex.member(part) for node in made for part in walk(node))
-        return not keys.isdisjoint(_PAIRING) or any(pair is not None and pair[1] in IDS for pair in parts)
+        if not keys.isdisjoint(_PAIRING) or any(pair is not None and pair[1] in IDS for pair in parts):
+            return True
+        return not self._stores_text and (bool(self.ends.histories) or "role" in keys)
+
+    @property
+    def _stores_text(self) -> bool:
+        """Whether the function stores what the model has said, without its calls."""
+        stored = self.anatomy.transcript.stored(self.function)
+        messages = (s.message for s in stored if s.calls is None and not s.answers and s.message is not None)
+        said = (message.content for message in messages if message.content is not None)
+        return any(Kind.MODEL_TEXT in self.anatomy.facts.kinds(content) for content in said)
 
     def _is_of_provider(self, test: cst.BaseExpression | None) -> bool:
         """Whether a test asks for tools that the provider runs itself: their results come with the reply."""
