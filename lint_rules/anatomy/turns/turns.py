@@ -225,9 +225,14 @@ class Turns:
         return found is None or found[0].turns.fails_out(found[1])
 
     def escapes(self, request: cst.Call) -> bool:
-        """Whether a request may fail, and no handler around it takes the errors of its library and raises none."""
-        guards = exceptions.guards(self.module, request)
-        takes = (each for guard in guards for each in guard.handlers if not any(nodes_below(each.body, cst.Raise)))
+        """Whether a request may fail, and no handler around it takes the errors of its library and raises none.
+
+        One beside a handler that raises all others takes but some of them.
+        """
+        guards = [guard.handlers for guard in exceptions.guards(self.module, request)]
+        raising = {each for handlers in guards for each in handlers if any(nodes_below(each.body, cst.Raise))}
+        all_taken = (handlers for handlers in guards if not any(map(exceptions.takes_all, raising & {*handlers})))
+        takes = (each for handlers in all_taken for each in handlers if each not in raising)
         roots = (part for each in takes if each.type for part in walk(each.type) if isinstance(part, cst.Name))
         return self.may_fail(request) and not any(part.value in self.module.imports.full for part in roots)
 
