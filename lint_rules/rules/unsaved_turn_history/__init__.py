@@ -108,6 +108,7 @@ from lint_rules.rules.unsaved_turn_history.forgotten import Forgotten, Passed, f
 from lint_rules.rules.unsaved_turn_history.handover import unhanded_turns
 from lint_rules.rules.unsaved_turn_history.repeated_requests import RepeatedRequest, repeated_requests
 from lint_rules.rules.unsaved_turn_history.replaced import Replaced, replaced_histories
+from lint_rules.rules.unsaved_turn_history.rolled_back import RolledBack, rolled_back
 from lint_rules.rules.unsaved_turn_history.turn_ends import TurnEnd, turn_ends
 from lint_rules.rules.unsaved_turn_history.unawaited import Unrun, unrun_stores
 from lint_rules.syntax import expressions as ex
@@ -131,6 +132,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for replaced in replaced_histories(anatomy):
         yield _replaced(replaced)
     yield from map(_never_run, unrun_stores(anatomy))
+    yield from map(_taken_back, rolled_back(anatomy))
     waiting = [*unhanded_turns(anatomy)]
     known = {anatomy.module.scope_of[found.turn].function for found in waiting}
     yield from map(_ended, (*waiting, *turn_ends(anatomy, known)))
@@ -188,6 +190,16 @@ def _replaced(found: Replaced) -> Draft:
     message = f"`{value}` holds the messages of this turn only: all turns before it are lost from `{history}`"
     cure = f"add them: `{history}.extend({value})`"
     return Draft(found.node, message, cure, (Note(found.call, f"the turn, which was given `{history}`"),))
+
+
+def _taken_back(found: RolledBack) -> Draft:
+    message = (
+        f"`{describe(found.history)}` is set back to what it was before the turn, though tools may have run in it: the"
+        " next turn does not know what was done, and does it again"
+    )
+    notes = (Note(found.mark, "to what was there by then"), Note(found.ran, "results of tools came in here"))
+    cure = "take back what is not answered only, and keep the calls that were run with their results"
+    return Draft(found.node, message, cure, notes)
 
 
 def _never_run(found: Unrun) -> Draft:
