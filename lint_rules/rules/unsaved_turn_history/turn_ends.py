@@ -15,10 +15,11 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.asked import AskedWith
 from lint_rules.anatomy.turns.keepers import store_of
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting import Lasting, is_new
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.slots import Slot, describe, root_object, whole_of
@@ -248,7 +249,7 @@ class _Search:
             return True
         again, ran = Again(self.anatomy, function), self._ran(function)
         stored = self.anatomy.transcript.stored(function)
-        keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
+        keeps = [one.node for one in stored if self._may_keep(one, function)]
         same = self.late.told_alike(function, told)
         loops = [
             head for node in same for head in headers_of(self.anatomy.module, node, run) if _goes_through(head, node)
@@ -259,6 +260,15 @@ class _Search:
         old = {point for point in put if self._comes_past(again, set(ran) - {point}, point, kept)}
         new = [point for point in ran if point not in old]
         return not again.leads(new, set(again.points(run)), kept, exceptions=False) or bool(kept & set(ran))
+
+    def _may_keep(self, one: Stored, function: Scope) -> bool:
+        """Whether something is put where it may be there for the next turn: not where a name is bound to a new list."""
+        base = ex.receiver(one.node) if isinstance(one.node, cst.Call) else None
+        if one.slot is None or (one.slot[:2] == ("var", function) and one.kind == "rebind"):
+            return False
+        made = self.anatomy.definitions(base) if isinstance(base, cst.Name) else []
+        is_own = bool(made) and all(each.value is not None and is_new(self.anatomy, each.value) for each in made)
+        return not is_own and self.late.may_last(one.slot, function)
 
     def _comes_past(self, again: Again, ran: set[Point], point: Point, kept: set[Point]) -> bool:
         """Whether what tools gave before is kept by then, so that `talk.append(results)` puts there nothing new."""
