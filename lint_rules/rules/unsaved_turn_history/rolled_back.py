@@ -1,8 +1,6 @@
 """Turns that are taken back when they fail, though their tools have run: the history is set to a mark made before.
 
-before = len(self.messages)     # or a copy of it all
-... rounds ...
-except Stopped: del self.messages[before:]
+`before = len(talk)`, or a copy of it, rounds of tools, and `except Stopped: del talk[before:]`.
 """
 
 from __future__ import annotations
@@ -26,13 +24,11 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
 
 
 @record
 class RolledBack:
-    """`node` sets `history` back to what it was at `mark`; by then `ran`, which runs tools, may have put results there.
-    """
+    """`node` sets `history` back to what it was at `mark`, though `ran`, which runs tools, may have put some there."""
 
     node: cst.CSTNode
     history: Slot
@@ -57,79 +53,66 @@ class _Search:
 
     def of(self, function: Scope) -> Iterator[RolledBack]:
         for one in self.anatomy.transcript.stored(function):
-            mark = self._mark(one) if one.slot is not None and one.kind in {"cut", "rebind", "replace"} else None
+            mark = self._mark(one) if one.kind not in GROWING else None
             if mark is not None and one.slot is not None:
-                ran = self._lost(Again(self.anatomy, function), one.node, one.slot, mark)
-                if ran is not None:
-                    yield RolledBack(one.node, one.slot, mark, ran)
+                lost = self._lost(Again(self.anatomy, function), one.node, one.slot, mark)
+                yield from (RolledBack(one.node, one.slot, mark, ran) for ran in lost)
 
     def _mark(self, one: Stored) -> cst.BaseExpression | None:
         """What a write sets a history back to: its length, or a copy of it, by the name that was bound to that."""
-        slots, views = self.anatomy.facts.slots, self.views
-        for name in (part for part in _written(one.node) for part in walk(part) if isinstance(part, cst.Name)):
+        for name in _told(one.node):
             made = self.anatomy.facts.values_of(name)
-            for value in made if len(made) == 1 else ():
-                counted = ex.positional(value) if isinstance(value, cst.Call) and ex.dotted(value.func) == "len" else ()
-                viewed = views.made_of(value)
-                if any(slots.of(each) == one.slot for each in counted) or (viewed is not None and viewed[0] == one.slot):
-                    return value
+            call = ex.inner(made[0]) if len(made) == 1 else None
+            counted = ex.positional(call) if isinstance(call, cst.Call) and ex.dotted(call.func) == "len" else []
+            viewed = self.views.made_of(made[0]) if call is not None else None
+            if one.slot in {*map(self.anatomy.facts.slots.of, counted), *(viewed or ())[:1]}:
+                return made[0]
         return None
 
-    def _lost(self, again: Again, node: cst.CSTNode, slot: Slot, mark: cst.CSTNode) -> cst.CSTNode | None:
-        """What runs tools between a mark and the way back to it, and behind which the turn may also stay as it is."""
-        back, marked = set(again.points(node)), set(again.points(mark))
-        is_told = again.leads(back, self._notes(again, slot), marked, exceptions=False)
-        if is_told or not self._goes_on(again, slot, back, marked):
-            return None
-        for ran in self._runs(again.function, slot):
-            here = again.points(ran)
-            stays = again.leads(here, {again.graph.exit, *marked}, back, exceptions=False)
-            if stays and not back.intersection(here) and again.leads(self._behind(again, ran), back, marked):
-                return ran
-        return None
+    def _lost(self, again: Again, node: cst.CSTNode, slot: Slot, mark: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """What runs tools between a mark and the way back to it, and behind which the turn may also stay as it is.
+
+        The next turn begins with the history: that outlives the function, or is gone through in its loop.
+        """
+        back, marked = {*again.points(node)}, {*again.points(mark)}
+        lasts = self.lasting.keeps(slot) is not None or is_parameter(root_object(slot))
+        if lasts or again.leads(back, marked, exceptions=False):
+            if not again.leads(back, self._notes(again, slot), marked, exceptions=False):
+                for ran in self._runs(again.function, slot):
+                    here = again.points(ran)
+                    failed = again.failed(ran) if isinstance(ran, cst.Call) and self.late.fails(ran) else []
+                    stays = again.leads(here, {again.graph.exit, *marked}, back, exceptions=False)
+                    if stays and back.isdisjoint(here) and again.leads([*here, *failed], back, marked):
+                        yield ran
 
     def _notes(self, again: Again, slot: Slot) -> set[Point]:
         """Where a history is told of what was done, by words beside the messages themselves."""
         function, derived = again.function, ReplyPlaces(self.anatomy).derived
         names = {name for ask in self.anatomy.turns.requests(function) for name in derived(function, ask, put=True)}
+        names.discard(str(slot[-1]))
         grown = (one for one in self.anatomy.transcript.stored(function) if one.kind in GROWING and one.slot == slot)
-        values = (one for one in grown if mentions(names - {str(slot[-1])}, *getattr(one.node, "args", ())))
-        return {point for one in values for point in again.points(one.node)}
-
-    def _behind(self, again: Again, ran: cst.CSTNode) -> list[Point]:
-        """Where the way goes on from what runs tools, and has run some."""
-        fails = isinstance(ran, cst.Call) and self.late.fails(ran)
-        return [*again.points(ran), *(again.failed(ran) if fails else ())]
+        return {p for one in grown if mentions(names, *getattr(one.node, "args", ())) for p in again.points(one.node)}
 
     def _runs(self, function: Scope, slot: Slot) -> Iterator[cst.CSTNode]:
         """Where results of tools come into a history: by the function itself, or by the rounds that it runs.
 
         What is worked out on the spot, and runs nothing, may be done again.
         """
-        module, facts = self.anatomy.module, self.anatomy.facts
-        for node, place in self.late.results(self.anatomy, function):
+        module, facts, place = self.anatomy.module, self.anatomy.facts, self.anatomy.aliases.of
+        for node, kept in self.late.results(self.anatomy, function):
             around = module.loop_around(node, own=True) or function.node
-            if place == slot and not all(computes(facts, c) for c in module.nodes_inside(around, function, cst.Call)):
+            if kept == slot and not all(computes(facts, c) for c in module.nodes_inside(around, function, cst.Call)):
                 yield node
         for run in self.anatomy.turns.requests(function):
-            if self.late.runs_tools(run) and self.anatomy.aliases.of(slot) in map(
-                self.anatomy.aliases.of, self.late.kept(run)
-            ):
+            if self.late.runs_tools(run) and place(slot) in map(place, self.late.kept(run)):
                 yield run
 
-    def _goes_on(self, again: Again, slot: Slot, back: set[Point], marked: set[Point]) -> bool:
-        """Whether the next turn begins with a history: it outlives the function, or is gone through in its loop."""
-        lasts = self.lasting.keeps(slot) is not None or is_parameter(root_object(slot))
-        return lasts or again.leads(back, marked, exceptions=False)
 
-
-def _written(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The parts of a write that say what stays: a value, arguments, or where a cut begins."""
-    if isinstance(node, cst.Del) and isinstance(node.target, cst.Subscript):
-        kept = ex.slice_of(node.target)
-        yield from [kept.lower] if kept is not None and kept.lower is not None and kept.upper is None else []
-    elif isinstance(node, cst.Call):
-        yield from ex.positional(node)
-    elif isinstance(node, cst.Assign):
-        yield node.value
-        yield from (target.slice[0] for target in ex.targets(node) if isinstance(target, cst.Subscript))
+def _told(node: cst.CSTNode) -> Iterator[cst.Name]:
+    """The names that tell what stays: `del h[n:]`, `h[n:] = []`, `h = h[:n]`, `h = copy`, `put_back(copy)`."""
+    given = [node.value] if isinstance(node, cst.Assign) else ex.positional(node) if isinstance(node, cst.Call) else []
+    cut = ex.targets(node) if isinstance(node, cst.Assign) else [node.target] if isinstance(node, cst.Del) else []
+    kept = [part for each in given if isinstance(each, cst.Subscript) and (part := ex.slice_of(each))]
+    gone = [part for each in cut if isinstance(each, cst.Subscript) and (part := ex.slice_of(each))]
+    ends = [*(each.upper for each in kept if each.lower is None), *(each.lower for each in gone if each.upper is None)]
+    yield from (each for each in (*given, *ends) if isinstance(each, cst.Name))
