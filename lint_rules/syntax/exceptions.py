@@ -38,11 +38,6 @@ def classes(handler: cst.ExceptHandler) -> list[str]:
     return [ex.dotted(each) or "" for each in types]
 
 
-def takes_all(handler: cst.ExceptHandler) -> bool:
-    """Whether a handler takes whatever error there is."""
-    return not CATCH_ALL.isdisjoint(caught(handler))
-
-
 def stops(name: str) -> bool:
     """Whether a handler of this class takes what somebody stops a run with."""
     return name in _STOPS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from functools import cached_property, partial
+from itertools import chain
 
 import libcst as cst
 
@@ -231,9 +232,9 @@ class Turns:
         """
         guards = [guard.handlers for guard in exceptions.guards(self.module, request)]
         raising = {each for handlers in guards for each in handlers if any(nodes_below(each.body, cst.Raise))}
-        all_taken = (handlers for handlers in guards if not any(map(exceptions.takes_all, raising & {*handlers})))
-        takes = (each for handlers in all_taken for each in handlers if each not in raising)
-        roots = (part for each in takes if each.type for part in walk(each.type) if isinstance(part, cst.Name))
+        others = {each for each in raising if exceptions.CATCH_ALL & exceptions.caught(each)}
+        takes = ({*handlers} - raising for handlers in guards if others.isdisjoint(handlers))
+        roots = (part for each in chain(*takes) if each.type for part in walk(each.type) if isinstance(part, cst.Name))
         return self.may_fail(request) and not any(part.value in self.module.imports.full for part in roots)
 
     @once(circular=True)

@@ -88,7 +88,7 @@ def _takers(module: SourceModule, call: cst.Call) -> Iterator[cst.ExceptHandler]
         for handler in guard.handlers:
             if any(_is_of_requests(name) for name in exceptions.caught(handler)):
                 yield handler
-            if exceptions.takes_all(handler):
+            if exceptions.caught(handler) & exceptions.CATCH_ALL:
                 return
 
 

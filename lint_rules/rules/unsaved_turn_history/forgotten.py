@@ -90,9 +90,7 @@ def forgotten_replies(anatomy: Anatomy) -> Iterator[Forgotten]:
     search, reachable = _Search(anatomy), anatomy.calls.reachable
     told: list[Forgotten] = []
     for function in anatomy.module.functions:
-        if function.kind in {"function", "module"} and any(
-            map(anatomy.turns.reaches_model, function.nodes_of(cst.Call))
-        ):
+        if function.kind in {"function", "module"} and anatomy.turns.requests(function):
             for found in search.in_turn(function):
                 alike = (one for one in told if found.leaves is one.leaves or found.asks is one.asks)
                 if not any(

@@ -64,7 +64,7 @@ class _Search:
             if one.slot is not None and one.kind in GROWING and (self._is_reply(one) or one.answers):
                 lists.setdefault(one.slot, []).append(one)
         for slot, stored in lists.items():
-            if self._reaches_model(function):
+            if self.anatomy.turns.requests(function):
                 loads = self._waits(slot, function)
                 handovers = self._handovers(slot, function) if loads is not None else []
                 if loads:
@@ -121,12 +121,6 @@ class _Search:
         return there is not None and runs is not None and any(
             stored.answers for function in there.calls.reachable(runs) for stored in there.transcript.stored(function)
         )  # fmt: skip
-
-    def _reaches_model(self, function: Scope) -> bool:
-        """Whether a function asks a model, or runs what does, also in another file."""
-        return self.anatomy.calls.reaches_llm(function) or any(
-            self.anatomy.turns.reaches_model(call) for call in function.nodes_of(cst.Call)
-        )
 
     def _waits(self, slot: Slot, function: Scope) -> list[cst.Call] | None:
         """For a list that is made in the function, the calls that load it: none where it is empty or a copy.

@@ -40,8 +40,7 @@ def rolled_back(anatomy: Anatomy) -> Iterator[RolledBack]:
     """The first such place of each history and function of a file."""
     search = _Search(anatomy)
     for function in anatomy.module.functions:
-        found = {each.history: each for each in reversed([*search.of(function)])}
-        yield from found.values()
+        yield from {each.history: each for each in reversed([*search.of(function)])}.values()
 
 
 class _Search:
