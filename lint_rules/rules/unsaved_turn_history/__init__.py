@@ -110,7 +110,7 @@ from lint_rules.rules.unsaved_turn_history.forgotten import Forgotten, Passed, f
 from lint_rules.rules.unsaved_turn_history.handover import unhanded_turns
 from lint_rules.rules.unsaved_turn_history.repeated_requests import RepeatedRequest, repeated_requests
 from lint_rules.rules.unsaved_turn_history.replaced import Replaced, replaced_histories
-from lint_rules.rules.unsaved_turn_history.rolled_back import RolledBack, rolled_back
+from lint_rules.rules.unsaved_turn_history.rolled_back import rolled_back
 from lint_rules.rules.unsaved_turn_history.turn_ends import TurnEnd, turn_ends
 from lint_rules.rules.unsaved_turn_history.unawaited import Unrun, unrun_stores
 from lint_rules.syntax import expressions as ex
@@ -194,12 +194,11 @@ def _replaced(found: Replaced) -> Draft:
     return Draft(found.node, message, cure, (Note(found.call, f"the turn, which was given `{history}`"),))
 
 
-def _taken_back(found: RolledBack) -> Draft:
-    message = (
-        f"`{describe(found.history)}` is set back here, though tools may have run: the next turn does it all again"
-    )
-    notes = (Note(found.mark, "to what was there by then"), Note(found.ran, "results of tools came in here"))
-    return Draft(found.node, message, "keep the calls that were run, with their results", notes)
+def _taken_back(found: TurnEnd) -> Draft:
+    history = describe(found.waiting) if found.waiting is not None else ""
+    message = f"`{history}` is set back here, though tools may have run: the next turn does it all again"
+    notes = (Note(found.told, "to what was there by then"), Note(found.turn, "results of tools came in here"))
+    return Draft(found.leaves, message, "keep the calls that were run, with their results", notes)
 
 
 def _never_run(found: Unrun) -> Draft:

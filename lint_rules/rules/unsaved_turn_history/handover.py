@@ -115,12 +115,7 @@ class _Search:
     def _tools_ran(self, one: Stored) -> bool:
         """Whether a tool has run when a message is stored: it is a result, or comes from a run that answers calls."""
         run = self._run_of(one)
-        if run is None:
-            return one.answers
-        there, runs = body(self.anatomy, run) or (None, None)
-        return there is not None and runs is not None and any(
-            stored.answers for function in there.calls.reachable(runs) for stored in there.transcript.stored(function)
-        )  # fmt: skip
+        return one.answers if run is None else self.late.runs_tools(run)
 
     def _waits(self, slot: Slot, function: Scope) -> list[cst.Call] | None:
         """For a list that is made in the function, the calls that load it: none where it is empty or a copy.
