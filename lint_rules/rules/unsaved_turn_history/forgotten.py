@@ -216,7 +216,7 @@ class _Search:
         """
         flow = self.anatomy.flow(function)
         kept = self.lasting.keeps(slot)
-        if slot[0] == "member" and is_parameter(root_object(slot)) and self._puts_last(function, slot):
+        if slot[0] in {"member", "item"} and is_parameter(root_object(slot)) and self._puts_last(function, slot):
             return [flow.exit]
         if kept is not None and function not in self._single:
             return [flow.exit, *self.anatomy.points(function, [u.node for u in users])]
