@@ -14,15 +14,12 @@ from lint_rules.anatomy.messages.views import Views
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.rounds.executions import computes
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.rules.unsaved_turn_history.late_turns import LateTurns
 from lint_rules.rules.unsaved_turn_history.turn_ends import TurnEnd
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import Point
-from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 
 
@@ -100,21 +97,15 @@ class _Search:
         back, marked = {*again.points(node)}, {*again.points(mark)}
         lasts = self.lasting.keeps(slot) is not None or is_parameter(root_object(slot))
         goes_on = lasts or again.leads(back, marked, exceptions=False)
-        is_told = again.leads(back, self._notes(again, slot), marked, exceptions=False)
+        stored = self.anatomy.transcript.stored(again.function)
+        notes = self.anatomy.points(again.function, [s.node for s in stored if s.slot == slot and s.kind in GROWING])
+        is_told = again.leads(back, {*notes}, marked, exceptions=False)
         for ran in runs if goes_on and not is_told else ():
             here = again.points(ran)
             failed = again.failed(ran) if isinstance(ran, cst.Call) and self.late.fails(ran) else []
             stays = again.leads(here, {again.graph.exit, *marked}, back, exceptions=False)
             if stays and back.isdisjoint(here) and again.leads([*here, *failed], back, marked):
                 yield TurnEnd(node, "back", ran, mark, slot)
-
-    def _notes(self, again: Again, slot: Slot) -> set[Point]:
-        """Where a history is told of what was done, by words beside the messages themselves."""
-        function, derived = again.function, ReplyPlaces(self.anatomy).derived
-        names = {name for ask in self.anatomy.turns.requests(function) for name in derived(function, ask, put=True)}
-        names.discard(str(slot[-1]))
-        grown = (one for one in self.anatomy.transcript.stored(function) if one.kind in GROWING and one.slot == slot)
-        return {p for one in grown if mentions(names, *getattr(one.node, "args", ())) for p in again.points(one.node)}
 
 
 def _measured(value: cst.BaseExpression) -> list[cst.BaseExpression]:

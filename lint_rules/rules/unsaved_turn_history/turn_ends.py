@@ -22,6 +22,7 @@ from lint_rules.anatomy.turns.keepers import store_of
 from lint_rules.anatomy.turns.lasting import Lasting, is_new
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, describe, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import fails_to
@@ -294,6 +295,7 @@ class _Search:
         found: list[cst.CSTNode] = [save for turn in kept for save in turn.saves]
         stored = [one for one in self.anatomy.transcript.stored(function) if one.kind in _PUT]
         put = [(one.node, one.slot) for one in stored if one.slot is not None and mentions(names, one.node)]
+        found += (save for node, slot in put for save in self._saved_with(function, run, node, slot))
         found += [
             node for node, slot in put if self.lasting.keeps(slot) is not None and self._is_sent(function, run, slot)
         ]
@@ -306,6 +308,18 @@ class _Search:
             found += [node] if mentions(names, node.value) and self._puts_back(function, node, run) else []
         inner = {part for node in found for part in walk(node) if part is not node}
         return [node for node in dict.fromkeys(found) if node not in inner and self._is_behind(node, run)]
+
+    def _saved_with(self, function: Scope, run: cst.Call, node: cst.CSTNode, slot: Slot) -> Iterator[cst.Call]:
+        """Where an object is saved, and read again, that got the talk which a run was given, and what that has added.
+
+        `session.messages = [*talk, *result.new]` and `save(session)`: who sent the talk will have it from there.
+        """
+        root, made_of = root_object(slot), AskedWith(self.anatomy).made_of
+        if slot != root and root[:2] == ("var", function) and isinstance(node, cst.Assign):
+            sent = made_of(ex.handed(run), run, function).keys() & made_of([node.value], run, function).keys()
+            if any(Kind.HISTORY in self.anatomy.facts.of(("var", function, name)) for name in sent):
+                calls = (call for call in function.nodes_of(cst.Call) if mentions({root[2]}, *call.args))
+                yield from filter(self.resources.is_read_again, calls)
 
     def _is_sent(self, function: Scope, run: cst.Call, slot: Slot) -> bool:
         """Whether a run is made with what lies in a place, or may look there itself: not what is there to be shown."""
