@@ -1,7 +1,4 @@
-"""Turns that are taken back when they fail, though their tools have run: the history is set to a mark made before.
-
-`before = len(talk)`, or a copy of it, rounds of tools, and `except Stopped: del talk[before:]`.
-"""
+"""Turns that are taken back when they fail, though their tools have run: the history is set to a mark made before."""
 
 from __future__ import annotations
 
@@ -90,10 +87,7 @@ class _Search:
     def _lost(
         self, again: Again, node: cst.CSTNode, mark: cst.CSTNode, slot: Slot, runs: list[cst.CSTNode]
     ) -> Iterator[TurnEnd]:
-        """Where tools run between a mark and the way back to it, and behind them the turn may also stay as it is.
-
-        The next turn begins with the history: that outlives the function, or is gone through in its loop.
-        """
+        """Where tools run between a mark and the way back to it; else the turn stays, and the next goes on with it."""
         back, marked = {*again.points(node)}, {*again.points(mark)}
         lasts = self.lasting.keeps(slot) is not None or is_parameter(root_object(slot))
         goes_on = lasts or again.leads(back, marked, exceptions=False)

@@ -310,10 +310,7 @@ class _Search:
         return [node for node in dict.fromkeys(found) if node not in inner and self._is_behind(node, run)]
 
     def _saved_with(self, function: Scope, run: cst.Call, node: cst.CSTNode, slot: Slot) -> Iterator[cst.Call]:
-        """Where an object is saved, and read again, that got the talk which a run was given, and what that has added.
-
-        `session.messages = [*talk, *result.new]` and `save(session)`: who sent the talk will have it from there.
-        """
+        """Where an object is saved, and read again, that got the talk which a run was given, and what that added."""
         root, made_of = root_object(slot), AskedWith(self.anatomy).made_of
         if slot != root and root[:2] == ("var", function) and isinstance(node, cst.Assign):
             sent = made_of(ex.handed(run), run, function).keys() & made_of([node.value], run, function).keys()
