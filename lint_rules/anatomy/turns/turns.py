@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from functools import cached_property, partial
+from itertools import chain
 
 import libcst as cst
 
@@ -225,10 +226,15 @@ class Turns:
         return found is None or found[0].turns.fails_out(found[1])
 
     def escapes(self, request: cst.Call) -> bool:
-        """Whether a request may fail, and no handler around it takes the errors of its library and raises none."""
-        guards = exceptions.guards(self.module, request)
-        takes = (each for guard in guards for each in guard.handlers if not any(nodes_below(each.body, cst.Raise)))
-        roots = (part for each in takes if each.type for part in walk(each.type) if isinstance(part, cst.Name))
+        """Whether a request may fail, and no handler around it takes the errors of its library and raises none.
+
+        One beside a handler that raises all others takes but some of them.
+        """
+        guards = [guard.handlers for guard in exceptions.guards(self.module, request)]
+        raising = {each for handlers in guards for each in handlers if any(nodes_below(each.body, cst.Raise))}
+        others = {each for each in raising if exceptions.CATCH_ALL & exceptions.caught(each)}
+        takes = ({*handlers} - raising for handlers in guards if others.isdisjoint(handlers))
+        roots = (part for each in chain(*takes) if each.type for part in walk(each.type) if isinstance(part, cst.Name))
         return self.may_fail(request) and not any(part.value in self.module.imports.full for part in roots)
 
     @once(circular=True)

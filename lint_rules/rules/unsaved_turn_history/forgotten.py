@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import TypeGuard
 
@@ -26,7 +27,7 @@ from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.one_history import Kept
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.provenance import is_of_package
-from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
+from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object, whole_of
 from lint_rules.rules.unsaved_turn_history.how_sent import How, how_sent, is_kept_by_server
 from lint_rules.rules.unsaved_turn_history.own_lists import is_put_nowhere
 from lint_rules.rules.unsaved_turn_history.shown_replies import ShownReplies
@@ -89,9 +90,7 @@ def forgotten_replies(anatomy: Anatomy) -> Iterator[Forgotten]:
     search, reachable = _Search(anatomy), anatomy.calls.reachable
     told: list[Forgotten] = []
     for function in anatomy.module.functions:
-        if function.kind in {"function", "module"} and any(
-            map(anatomy.turns.reaches_model, function.nodes_of(cst.Call))
-        ):
+        if function.kind in {"function", "module"} and anatomy.turns.requests(function):
             for found in search.in_turn(function):
                 alike = (one for one in told if found.leaves is one.leaves or found.asks is one.asks)
                 if not any(
@@ -158,16 +157,20 @@ class _Search:
 
         What a request is handed is sent, and not given back.
         """
-        stored = self.anatomy.transcript.stored(function)
-        puts = [one.node for one in stored if one.slot == slot and one.role == "assistant" and one.kind in GROWING]
-        asks = self.anatomy.turns.requests(function)
-        last = {point for ask in asks for point in self.places.ends_past(function, ask)}
-        if last.isdisjoint(self.anatomy.points(function, puts)):
+        if not self._puts_last(function, slot):
             return []
+        asks = self.anatomy.turns.requests(function)
         of, inside = self.anatomy.facts.slots.of, self.anatomy.module.inside
         given = [node for node in function.nodes_of(cst.Return) if node.value is not None and not _is_place(node.value)]
         held = [(node, part) for node in given for part in walk(node) if _is_place(part) and of(part) == slot]
         return [*{node: None for node, part in held if not any(inside(part, ask) for ask in asks)}]
+
+    def _puts_last(self, function: Scope, slot: Slot) -> bool:
+        """Whether a function puts the last reply of a turn into a list itself."""
+        stored = self.anatomy.transcript.stored(function)
+        puts = [one.node for one in stored if one.slot == slot and one.role == "assistant" and one.kind in GROWING]
+        last = (self.places.ends_past(function, ask) for ask in self.anatomy.turns.requests(function))
+        return not {*chain.from_iterable(last)}.isdisjoint(self.anatomy.points(function, puts))
 
     def _way_to(self, function: Scope, pending: _Pending) -> cst.CSTNode:
         """Where the way of a reply parts from those that all lead to one `return`: the last `break` before it."""
@@ -207,9 +210,14 @@ class _Search:
         return not leaves_out(self.anatomy, callee, told, [one.write.node])
 
     def _turn_ends(self, function: Scope, slot: Slot, users: list[Stored]) -> list[Point]:
-        """Where the next turn would miss the reply: the end, if the history lives on, or the next user's message."""
+        """Where the next turn would miss the reply: the end, if the history lives on, or the next user's message.
+
+        That of an object which the function is handed does, where it puts its last replies there itself.
+        """
         flow = self.anatomy.flow(function)
         kept = self.lasting.keeps(slot)
+        if slot[0] in {"member", "item"} and is_parameter(root_object(slot)) and self._puts_last(function, slot):
+            return [flow.exit]
         if kept is not None and function not in self._single:
             return [flow.exit, *self.anatomy.points(function, [u.node for u in users])]
         elsewhere = kept is not None and kept[0] in {"member", "item"}
@@ -253,7 +261,8 @@ class _Search:
                 for point in self.anatomy.points(function, [one.node]):
                     if any(flow.dominates(point, other) for other in after) and not self._is_set_up(one, user):
                         return True
-        return (self.lasting.keeps(slot) is None and slot[0] != "var") or self._reset_by_callers(function, slot, 0)
+        is_gone = self.lasting.keeps(slot) is None and slot[0] != "var" and not is_parameter(root_object(slot))
+        return is_gone or self._reset_by_callers(function, slot, 0)
 
     def _is_sure(self, one: Stored) -> bool:
         """Whether a write that a helper makes is made at each call of it: that of `if "talk" not in state:` is not."""

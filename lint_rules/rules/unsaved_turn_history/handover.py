@@ -64,7 +64,7 @@ class _Search:
             if one.slot is not None and one.kind in GROWING and (self._is_reply(one) or one.answers):
                 lists.setdefault(one.slot, []).append(one)
         for slot, stored in lists.items():
-            if self._reaches_model(function):
+            if self.anatomy.turns.requests(function):
                 loads = self._waits(slot, function)
                 handovers = self._handovers(slot, function) if loads is not None else []
                 if loads:
@@ -115,18 +115,7 @@ class _Search:
     def _tools_ran(self, one: Stored) -> bool:
         """Whether a tool has run when a message is stored: it is a result, or comes from a run that answers calls."""
         run = self._run_of(one)
-        if run is None:
-            return one.answers
-        there, runs = body(self.anatomy, run) or (None, None)
-        return there is not None and runs is not None and any(
-            stored.answers for function in there.calls.reachable(runs) for stored in there.transcript.stored(function)
-        )  # fmt: skip
-
-    def _reaches_model(self, function: Scope) -> bool:
-        """Whether a function asks a model, or runs what does, also in another file."""
-        return self.anatomy.calls.reaches_llm(function) or any(
-            self.anatomy.turns.reaches_model(call) for call in function.nodes_of(cst.Call)
-        )
+        return one.answers if run is None else self.late.runs_tools(run)
 
     def _waits(self, slot: Slot, function: Scope) -> list[cst.Call] | None:
         """For a list that is made in the function, the calls that load it: none where it is empty or a copy.

@@ -15,12 +15,14 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.asked import AskedWith
 from lint_rules.anatomy.turns.keepers import store_of
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting import Lasting, is_new
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, describe, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import fails_to
@@ -36,14 +38,14 @@ from lint_rules.syntax.walk import walk
 
 _PUT = frozenset({*GROWING, "rebind"})
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
-Way = Literal["leaves", "handler", "error", "run", "request", "yield"]
+Way = Literal["leaves", "handler", "error", "run", "request", "yield", "back"]
 
 
 @record
 class TurnEnd:
     """A way that passes by `told`, where a turn is stored: from `leaves`, which leaves the function, or fails, or is
     where the reader of a generator stops. `turn` is a part of it, or where its messages get into the list `waiting`.
-    An error ends the turn in `handler`, or leaves it.
+    An error ends the turn in `handler`, or leaves it. What goes "back" is set to what it was at `told`.
     """
 
     leaves: cst.CSTNode
@@ -248,7 +250,7 @@ class _Search:
             return True
         again, ran = Again(self.anatomy, function), self._ran(function)
         stored = self.anatomy.transcript.stored(function)
-        keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
+        keeps = [one.node for one in stored if self._may_keep(one, function)]
         same = self.late.told_alike(function, told)
         loops = [
             head for node in same for head in headers_of(self.anatomy.module, node, run) if _goes_through(head, node)
@@ -259,6 +261,15 @@ class _Search:
         old = {point for point in put if self._comes_past(again, set(ran) - {point}, point, kept)}
         new = [point for point in ran if point not in old]
         return not again.leads(new, set(again.points(run)), kept, exceptions=False) or bool(kept & set(ran))
+
+    def _may_keep(self, one: Stored, function: Scope) -> bool:
+        """Whether something is put where it may be there for the next turn: not where a name is bound to a new list."""
+        base = ex.receiver(one.node) if isinstance(one.node, cst.Call) else None
+        if one.slot is None or (one.slot[:2] == ("var", function) and one.kind == "rebind"):
+            return False
+        made = self.anatomy.definitions(base) if isinstance(base, cst.Name) else []
+        is_own = bool(made) and all(each.value is not None and is_new(self.anatomy, each.value) for each in made)
+        return not is_own and self.late.may_last(one.slot, function)
 
     def _comes_past(self, again: Again, ran: set[Point], point: Point, kept: set[Point]) -> bool:
         """Whether what tools gave before is kept by then, so that `talk.append(results)` puts there nothing new."""
@@ -284,6 +295,7 @@ class _Search:
         found: list[cst.CSTNode] = [save for turn in kept for save in turn.saves]
         stored = [one for one in self.anatomy.transcript.stored(function) if one.kind in _PUT]
         put = [(one.node, one.slot) for one in stored if one.slot is not None and mentions(names, one.node)]
+        found += (save for node, slot in put for save in self._saved_with(function, run, node, slot))
         found += [
             node for node, slot in put if self.lasting.keeps(slot) is not None and self._is_sent(function, run, slot)
         ]
@@ -296,6 +308,15 @@ class _Search:
             found += [node] if mentions(names, node.value) and self._puts_back(function, node, run) else []
         inner = {part for node in found for part in walk(node) if part is not node}
         return [node for node in dict.fromkeys(found) if node not in inner and self._is_behind(node, run)]
+
+    def _saved_with(self, function: Scope, run: cst.Call, node: cst.CSTNode, slot: Slot) -> Iterator[cst.Call]:
+        """Where an object is saved, and read again, that got the talk which a run was given, and what that added."""
+        root, made_of = root_object(slot), AskedWith(self.anatomy).made_of
+        if slot != root and root[:2] == ("var", function) and isinstance(node, cst.Assign):
+            sent = made_of(ex.handed(run), run, function).keys() & made_of([node.value], run, function).keys()
+            if any(Kind.HISTORY in self.anatomy.facts.of(("var", function, name)) for name in sent):
+                calls = (call for call in function.nodes_of(cst.Call) if mentions({root[2]}, *call.args))
+                yield from filter(self.resources.is_read_again, calls)
 
     def _is_sent(self, function: Scope, run: cst.Call, slot: Slot) -> bool:
         """Whether a run is made with what lies in a place, or may look there itself: not what is there to be shown."""
