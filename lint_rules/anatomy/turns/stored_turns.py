@@ -30,6 +30,7 @@ from lint_rules.anatomy.vocabulary import (
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import DEEPEST, kept, once
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -279,12 +280,12 @@ class StoredTurns:
     def _shares_key(
         self, one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpression] | None = None
     ) -> bool:
-        """Whether two calls are given the same name or attribute; or the first gets none, but what is always the same.
+        """Whether two calls are given the same value by name; or the first gets none, but what is always the same.
 
         Also as a part of an object that is made before, or of a dict: `turn = Turn(key, answer)`. `given` says what the
         names of the other one stand for where the first is called.
         """
-        keys = {ex.dotted(node) for value in values_given(one) for node in _plain(value) if self._is_of_run(node)}
+        keys = [node for value in values_given(one) for node in _plain(value) if self._is_of_run(node)]
         told = [node for value in values_given(other) for node in _plain(value)]
         made = [ex.inner(each) for node in told for each in self._facts.values_of(node)]
         told += [
@@ -296,7 +297,28 @@ class StoredTurns:
         ]
         if given is not None:
             told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
-        return not keys or any(ex.dotted(node) in keys for node in told)
+        return not keys or any(self._is_one_value(key, node) for key in keys for node in told)
+
+    def _is_one_value(self, key: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+        """Whether a name or attribute may hold the same in two places, or what is made of that: not what is bound anew.
+
+        `key = photo["id"]`, `show(load(key))`, `key = sent["id"]`, `store(key)`: these are two.
+        """
+        of = self._facts.slots.of
+        if ex.dotted(key) != ex.dotted(other) or of(key) != of(other):
+            return False
+        bound, queue = self._bindings(key), self._bindings(other)
+        for each in queue:  # `key = key.strip()` comes of the one before
+            parts = walk(each.value) if each.value is not None else ()
+            again = (part for part in parts if isinstance(part, cst.Name) and part.value == each.name)
+            queue += [d for part in again for d in self._anatomy.definitions(part) if d not in queue]
+        return not bound or not queue or not {*bound}.isdisjoint(queue)
+
+    def _bindings(self, node: cst.BaseExpression) -> list[Definition]:
+        """What may have given the name at the root of a place its value there."""
+        while isinstance(node, cst.Attribute):
+            node = node.value
+        return self._anatomy.definitions(node) if isinstance(node, cst.Name) else []
 
     def _is_of_run(self, node: cst.BaseExpression) -> bool:
         """Whether something may be another one in each run: not what the file has for all, as the length of a talk."""
