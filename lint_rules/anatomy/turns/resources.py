@@ -56,6 +56,7 @@ class Touched:
     """`outside`: keys and files; `read` and `made`: tables and classes of rows; `inside`: attributes and globals.
 
     `over`: tables of which rows are written over. That loses something only if it is more than a column of its own.
+    `added`: those to which a statement only adds rows.
     `put` and `got`: objects of packages that are handed something under a key, and that give it.
     `by` and `gone`: tables of which all rows are read, or deleted, that have some values in these columns.
     """
@@ -65,6 +66,7 @@ class Touched:
     made: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
     over: frozenset[str] = frozenset()
+    added: frozenset[str] = frozenset()
     put: frozenset[str] = frozenset()
     got: frozenset[str] = frozenset()
     by: frozenset[_Picked] = frozenset()
@@ -376,7 +378,8 @@ def _by_texts(anatomy: Anatomy, node: cst.CSTNode, *, is_member: bool) -> Iterat
         said = Statement(text)
         by = frozenset((table, said.picked_by) for table in said.read)
         gone = by if said.verb == "delete" and said.takes_all else frozenset()
-        yield Touched(read=said.read, made=said.made, over=said.over, by=by, gone=gone)
+        added = frozenset({said.table} if said.verb == "insert" else ())
+        yield Touched(read=said.read, made=said.made, over=said.over, added=added, by=by, gone=gone)
 
 
 def _by_class(anatomy: Anatomy, node: cst.CSTNode, *, deletes: bool) -> Iterator[Touched]:
