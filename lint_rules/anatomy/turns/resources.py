@@ -146,7 +146,7 @@ class Resources:
     def readers(self, save: cst.Call) -> Iterator[tuple[Anatomy, Scope, Touched]]:
         """The functions that stand beside those in which a call leaves the program, and touch the same there."""
         found = body(self._anatomy, save)
-        for there, store in _run_by(*found, _HOPS) if found is not None else ():
+        for there, store in run_by(*found) if found is not None else ():
             saved = _touched(there, store)
             for beside in there.module.functions if saved.lies_outside else ():
                 if beside is not store and beside.kind == "function" and beside.owner is store.owner:
@@ -204,14 +204,14 @@ def joined(touched: Iterable[Touched]) -> Touched:
 @kept
 def _within(anatomy: Anatomy, function: Scope) -> Touched:
     """What a function touches, itself, in what it calls in its file, and from there in others."""
-    return joined([_touched(*run) for run in _run_by(anatomy, function, _HOPS)])
+    return joined([_touched(*run) for run in run_by(anatomy, function)])
 
 
-def _run_by(anatomy: Anatomy, function: Scope, hops: int) -> list[tuple[Anatomy, Scope]]:
+def run_by(anatomy: Anatomy, function: Scope, hops: int = _HOPS) -> list[tuple[Anatomy, Scope]]:
     """A function, what it calls in its file or hands on, `run(write)`, and from there in others."""
     found = [(anatomy, here) for here in anatomy.calls.may_run(function)]
     beyond = [each for _, here in found for each in _run_elsewhere(anatomy, here)] if hops > 1 else []
-    return found + [each for there in beyond for each in _run_by(*there, hops - 1)]
+    return found + [each for there in beyond for each in run_by(*there, hops - 1)]
 
 
 @kept
