@@ -260,8 +260,20 @@ class StoredTurns:
     def _is_saved_row(self, call: cst.Call, past: _Past, taken: set[str]) -> bool:
         """`row.save()`, of a row that was loaded, and into which the answer was put."""
         base = ex.receiver(call)
-        is_row = isinstance(base, cst.Name) and base.value in past.held & taken
-        return is_row and ex.called_name(call) in {"save", "asave"} and bool(self._resources.of(past.load).read)
+        if not isinstance(base, cst.Name) or base.value not in past.held & taken:
+            return False
+        is_saved = ex.called_name(call) in {"save", "asave"} and bool(self._resources.of(past.load).read)
+        return is_saved and self._saves_talk(call, base)
+
+    def _saves_talk(self, save: cst.Call, row: cst.Name) -> bool:
+        """Whether the talk is among the columns of a row that are saved: `save(update_fields=["talk"])`."""
+        named = ex.keywords(save).get("update_fields")
+        if named is None:
+            return True
+        shown = (part for value in (named, *self._facts.values_of(named)) for part in walk(value))
+        columns = (ex.text(part) for part in shown if isinstance(part, cst.SimpleString))
+        slots = (self._facts.slots.member(row, column) for column in columns if column is not None)
+        return any(slot is not None and Kind.HISTORY in self._facts.of(slot) for slot in slots)
 
     def _is_told(self, save: cst.Call, past: _Past, ask: cst.Call, taken: set[str], whole: cst.Name | None) -> bool:
         """Whether a call is handed what the model has said, and the key of what was loaded; not what runs its calls."""
