@@ -12,6 +12,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.aliases import dependency
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.told import leaves_out, told_by
 from lint_rules.anatomy.values.handed_along import handed_with
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -131,12 +132,24 @@ class Ownership:
     def _is_new(self, node: cst.CSTNode, seen: frozenset[Slot]) -> bool:
         """Whether a call gives what it never gave before, or a name holds only such."""
         if type(node) is cst.Call:
-            return self.module.full_name(node.func) in _UNIQUE
+            return self.module.full_name(node.func) in _UNIQUE or self.gives_new_key(node)
         slot = self.facts.slots.of_name(node)
         if slot is None or slot in seen or slot[0] != "var" or is_parameter(slot) or slot[1].kind == "module":
             return False  # `key = key or uuid4().hex`: a caller may have told one; one of a module is made once
-        made = self.facts.assigned(slot)
+        made = [value for value in self.facts.assigned(slot) if ex.dotted(value) != "None"]
         return bool(made) and all(self._is_unique(value, seen | {slot}) for value in made)
+
+    @once(circular=False)
+    def gives_new_key(self, call: cst.Call) -> bool:
+        """Whether a function of the project makes all keys that it gives to a call that tells it no old one.
+
+        `begin()`, of `def begin(key=None)`, which gives back `key` only `if key`.
+        """
+        there, function = body(self.anatomy, call) or (self.anatomy, None)
+        given = function.nodes_of(cst.Return) if function is not None else []
+        told = told_by(there, call, function) if function is not None and given else {}
+        met = [node.value for node in given if function and not leaves_out(there, function, told, [node])]
+        return bool(met) and all(value and there.races.ownership._is_unique(value) for value in met)
 
     def _is_made(self, call: cst.Call) -> bool:
         """Whether a call makes a new object: of a class of this file, also in a function that gives nothing else."""
@@ -357,21 +370,27 @@ def _is_parsed(framework: str, param: cst.Param, module: SourceModule) -> bool:
 @once(circular=False)
 def _is_key(anatomy: Anatomy, slot: Slot) -> bool:
     """Whether what a parameter or name holds is the key by which something is looked up, here or where it is handed."""
-    module, slots = anatomy.module, anatomy.facts.slots
+    module = anatomy.module
     for name in anatomy.facts.names.get(slot, ()):
         outer = module.parent[name]
-        if isinstance(outer, cst.Index) or name in anatomy.conversations.keys:
+        if isinstance(outer, cst.Index) or name in anatomy.conversations.keys or _picks_rows(module, outer):
             return True
-        if isinstance(outer, cst.Arg):
-            call = module.parent[outer]
-            callee = slots.callee(call)
-            if callee is None and isinstance(call, cst.Call) and ex.called_name(call) in {"get", "setdefault"}:
+        call = module.parent[outer] if isinstance(outer, cst.Arg) else None
+        if isinstance(call, cst.Call):
+            found = body(anatomy, call)
+            if found is None and ex.called_name(call) in {"get", "setdefault"}:
                 return True
-            bound = slots.bindings(call, callee) if callee is not None and isinstance(call, cst.Call) else ()
-            if any(value is name and _is_key(anatomy, inner) for inner, value in bound):
+            bound = found[0].facts.slots.bindings(call, found[1]) if found is not None else ()
+            if found is not None and any(value is name and _is_key(found[0], inner) for inner, value in bound):
                 return True
-        statement = module.statement(name)
-        targets = ex.assigned(statement)
-        if any((held := slots.of(target)) not in {None, slot} and _is_key(anatomy, held) for target in targets):
+        targets = ex.assigned(module.statement(name))
+        held = {anatomy.facts.slots.of(target) for target in targets} - {None, slot}
+        if any(_is_key(anatomy, each) for each in held if each is not None):
             return True
     return False
+
+
+def _picks_rows(module: SourceModule, node: cst.CSTNode) -> bool:
+    """`filter(Line.talk == key)`: what is compared in what a query is handed."""
+    outer = module.parent[node] if isinstance(node, cst.ComparisonTarget) else None
+    return isinstance(outer, cst.Comparison) and isinstance(module.parent[outer], cst.Arg)
