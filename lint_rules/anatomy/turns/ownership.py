@@ -25,6 +25,8 @@ from lint_rules.syntax.walk import walk
 _DEEPEST = 4
 _UNIQUE = frozenset({"uuid.uuid1", "uuid.uuid4", "secrets.token_hex", "secrets.token_urlsafe", "secrets.token_bytes"})
 """Functions of the standard library that never give the same twice."""
+_FACTORIES = frozenset({"default_factory", "factory"})
+"""Keywords by which a field of a class is told how it is made. Source: dataclasses, pydantic, attrs."""
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
 
@@ -84,8 +86,9 @@ class Ownership:
         return bool(given) and all(self.is_own(value, function) for value in given)
 
     def is_own(self, node: cst.BaseExpression, function: Scope) -> bool:
-        """Whether a value is an object of this run alone: made by it, or by a caller or a framework for it."""
-        return all(self._is_own_part((part, function)) for part in ex.alternatives(node))
+        """Whether a value is an object of this run alone, or none: made by it, or by a caller or a framework for it."""
+        parts = [part for part in ex.alternatives(node) if ex.dotted(part) != "None"] or [node]
+        return all(self._is_own_part((part, function)) for part in parts)
 
     @once(circular=False)
     def _is_own_part(self, asked: tuple[cst.BaseExpression, Scope]) -> bool:
@@ -105,9 +108,13 @@ class Ownership:
         return False
 
     def _is_of_class(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is, or is a part of, what the body of a class has made: all objects have it in common."""
+        """Whether a value is, or is a part of, what the body of a class has made: all objects have it in common.
+
+        Not what says how each object gets one: `field(default_factory=list)`.
+        """
         slot = self.facts.slots.of(node)
         made = self.facts.assigned(root_object(slot)) if slot is not None and root_object(slot)[0] == "attr" else []
+        made = [v for v in made if not (isinstance(v, cst.Call) and _FACTORIES & {*ex.keywords(v)})]
         return any(self.module.scope_of[value].kind == "class" for value in made)
 
     def _is_under_new_key(self, node: cst.BaseExpression) -> bool:
@@ -162,8 +169,9 @@ class Ownership:
         """Whether all that a function gives back are new objects; decorated, it may keep what it made."""
         if any(ex.dotted(decorator) not in {"staticmethod", "classmethod"} for decorator in decorators(function)):
             return False
-        given = [node.value for node in function.nodes_of(cst.Return)]
-        return bool(given) and all(value is not None and self.is_own(value, function) for value in given)
+        values = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        given = [value for value in values if ex.dotted(value) != "None"]
+        return bool(given) and all(self.is_own(value, function) for value in given)
 
     def _is_held(self, node: cst.BaseExpression, function: Scope) -> bool:
         """Whether a local name only holds such objects, as a parameter from all callers."""

@@ -201,7 +201,7 @@ def joined(touched: Iterable[Touched]) -> Touched:
     return Touched(*[frozenset().union(*[getattr(part, name) for part in parts]) for name in _FIELDS])
 
 
-@kept
+@once(circular=Touched())
 def _within(anatomy: Anatomy, function: Scope) -> Touched:
     """What a function touches, itself, in what it calls in its file, and from there in others."""
     return joined([_touched(*run) for run in run_by(anatomy, function)])
@@ -343,7 +343,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
         for part in (*_by_texts(anatomy, node, is_member=node in members), *_by_class(anatomy, node, deletes=deletes))
     )
     made, named = frozenset(filter(None, [_row(anatomy, call.func)])), _named_first(call)
-    outside = told.outside | {*lasting_places(anatomy, _opened(call))}
+    outside = told.outside | {*lasting_places(anatomy, _opened(call))} | {*_found_for(anatomy, call)}
     by, gone = told.by, told.gone
     if (columns := _picked_by(inner, whole=deletes)) is not None and not (deletes and _goes_on(anatomy, call)):
         picked = {(row, columns) for row in (*named, *(row for row in told.read if row[:1].isupper()))}
@@ -469,6 +469,14 @@ def _opened(call: cst.Call) -> Iterator[cst.BaseExpression]:
         base = ex.receiver(call)
         yield from (base,) if base is not None else ()
         yield from (arg.value for arg in call.args[:1])
+
+
+def _found_for(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
+    """What the file is called that a function of the project finds for a call: `path_of(key).write_text(line)`."""
+    for place in _opened(call):
+        for value in (place, *anatomy.facts.values_of(place)):
+            found = body(anatomy, ex.inner(value)) if isinstance(ex.inner(value), cst.Call) else None
+            yield from _within(*found).outside if found is not None else ()
 
 
 def _put_together(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.BaseExpression]:

@@ -121,7 +121,15 @@ class StoredTurns:
                 here = self._history.grown_place(load, told_to[0]) if where is function else None
                 outside = self._resources.of(load).lies_outside
                 whole = next(filter(None, wholes), None)
-                yield Kept(here or slot, ask, [*told_to], load, whole, outside, here is not None)
+                question = here is not None or self._stores_question(past, told_to[0], ask, function)
+                yield Kept(here or slot, ask, [*told_to], load, whole, outside, question)
+
+    def _stores_question(self, past: _Past, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
+        """Whether all that was loaded goes back before the model is asked, too, by the call that stores the answer."""
+        same = (call for call in function.nodes_of(cst.Call) if ex.dotted(call.func) == ex.dotted(save.func))
+        return any(
+            _whole(call, past.held) is not None and self._asked.is_at(call, ask, function, before=True) for call in same
+        )
 
     def _put_anew(self, load: cst.Call, save: cst.Call, taken: set[str]) -> cst.Name | None:
         """What goes with the answer into a store that deletes all that was loaded: the place of what is there by then.

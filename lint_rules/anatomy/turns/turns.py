@@ -150,7 +150,7 @@ class Turns:
     def _stored(self, function: Scope) -> Iterator[Turn]:
         """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store; or what the provider keeps."""
         for kept in self.anatomy.stored_turns.of(function):
-            if kept.whole is None:
+            if kept.whole is None or (kept.outside and kept.question):
                 here, by, before = kept.outside, kept.load is None, kept.question
                 yield Turn(function, kept.slot, [kept.ask], kept.saves, False, before, True, not before, here, by)
 
