@@ -78,7 +78,8 @@ class Flags:
             if _comes_first(self.anatomy, function, test, node):
                 for claim in claims:
                     if self._goes_with(claim, node, function) and self._is_kept_out(node, test, claim):
-                        yield claim
+                        if not _is_freed_beside(self.anatomy, claim):
+                            yield claim
 
     def _goes_with(self, claim: cst.CSTNode, node: cst.CSTNode, function: Scope) -> bool:
         """Whether those who come to a node make a claim, before or behind it: not those who make it and leave."""
@@ -145,6 +146,54 @@ def _tests(anatomy: Anatomy, function: Scope) -> Iterator[_Test]:
         ]
         if taking:
             yield test, taking
+
+
+@kept
+def _is_freed_beside(anatomy: Anatomy, claim: cst.CSTNode) -> bool:
+    """Whether somebody else frees a flag, who asks what runs behind it to end, and does not wait until it has.
+
+    `self.stopped.set(); self.busy = False`: a run that is in the middle of a tool goes on.
+    """
+    module, function = anatomy.module, anatomy.module.scope_of[claim].function
+    flags = {each.slot for each in _taken(anatomy, function) if each.node is claim and each.said[0] == "True"}
+    run = _run_behind(anatomy, claim, function) if flags else set()
+    for other in module.functions if flags else ():
+        offs = [node for node in other.nodes_of(cst.Assign) if ex.dotted(node.value) == "False"]
+        frees = any(not flags.isdisjoint(map(anatomy.facts.slots.of, ex.targets(node))) for node in offs)
+        if frees and other not in run and not other.waits:
+            calls = other.nodes_of(cst.Call)
+            waits = any(ex.called_name(call) in {"join", "result", "wait"} for call in calls)
+            if not waits and (any(_sets_event(anatomy, call) for call in calls) or _sets_mark(anatomy, other, run)):
+                return True
+    return False
+
+
+def _run_behind(anatomy: Anatomy, claim: cst.CSTNode, function: Scope) -> set[Scope]:
+    """The function that makes a claim, and what it calls, or hands on, from there."""
+    graph = anatomy.calls
+    named = [(f, node) for f, nodes in graph.references.items() for node in nodes]
+    named = [each for each in named if anatomy.module.scope_of[each[1]].function is function]
+    named += [(site.callee, site.node) for site in graph.calls[function]]
+    after = (f for f, node in named if anatomy.leads(function, [claim], [node]))
+    return {function}.union(*map(graph.may_run, after))
+
+
+def _sets_event(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a call sets an event, or runs a method of the project that does: `self.run.cancel()`."""
+    found = body(anatomy, call)
+    there, calls = (found[0], found[1].nodes_of(cst.Call)) if found is not None else (anatomy, [call])
+    bases = [there.facts.slots.of(ex.receiver(each)) for each in calls if ex.called_name(each) == "set"]
+    made = (value for slot in bases if slot is not None for value in there.facts.assigned(slot))
+    return any(isinstance(value, cst.Call) and ex.called_name(value) == "Event" for value in made)
+
+
+def _sets_mark(anatomy: Anatomy, function: Scope, run: Iterable[Scope]) -> bool:
+    """Whether a function sets something to True that what runs looks at: `self.stopping = True`."""
+    of = anatomy.facts.slots.of
+    ons = (node for node in function.nodes_of(cst.Assign) if ex.dotted(node.value) == "True")
+    marks = {slot for node in ons for slot in map(of, ex.targets(node)) if not _is_local(slot, function)}
+    tests = (test for here in run if marks for test in here.nodes_of(cst.If, cst.While))
+    return any(not marks.isdisjoint(_flags(anatomy, test)) for test in tests)
 
 
 def _sets_first(anatomy: Anatomy, function: Scope, test: cst.CSTNode, taken: Iterable[cst.CSTNode]) -> bool:

@@ -154,9 +154,11 @@ class LastingPlaces:
 
 _DEEPEST = 4
 _OF_ONE = frozenset(
-    {"first", "afirst", "last", "alast", "latest", "one", "one_or_none", "scalar", "scalar_one", "scalar_one_or_none"}
-)
-"""What ends a query with one row. Source: SQLAlchemy, Django."""
+    {"first", "afirst", "last", "alast", "latest", "one", "one_or_none", "scalar", "scalar_one", "scalar_one_or_none",
+     "fetchone", "fetchrow", "fetchval"}
+)  # fmt: skip
+"""What ends a query with one row. Source: SQLAlchemy, Django, DB-API, asyncpg."""
+_FETCHES = frozenset({"fetchone", "fetchall", "fetchmany", "fetchrow", "fetchval", "fetch"})
 
 
 class OneHistory:
@@ -210,6 +212,7 @@ class OneHistory:
     def _is_another_row(self, load: cst.Call, save: cst.Call) -> bool:
         """Whether a run makes a new row of a table of which it has loaded one: what came of an earlier run, no talk."""
         new = {ex.called_name(part) for part in walk(save) if isinstance(part, cst.Call)}  # `db.add(Report(text=said))`
+        new |= (saved := self._resources.of(save)).added - saved.over
         found, rows = body(self._anatomy, load), self._resources.of(load).read & new
         there = found[0] if found is not None else self._anatomy
         inner = there.calls.may_run(found[1]) if found is not None else ()
@@ -356,13 +359,32 @@ class OneHistory:
 
 
 def _gives_one(module: SourceModule, call: cst.CSTNode) -> bool:
-    """Whether a query is put, by the chain of calls that it is a step of, for one row."""
+    """Whether a query is put, by the chain of calls that it is a step of, for one row; or all that its cursor gives."""
+    cursor = ex.receiver(call)
     while not (isinstance(call, cst.Call) and ex.called_name(call) in _OF_ONE):
         outer = module.parent[call]
         if not isinstance(outer, (cst.Attribute, cst.Await, cst.Call, cst.Arg)):
-            return False
+            return _gives_one_by(module, cursor if isinstance(outer, cst.Expr) else _bound_to(outer))
         call = outer
     return True
+
+
+def _bound_to(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The first name that a statement, or an item of a `with`, binds to something."""
+    if isinstance(node, cst.WithItem):
+        return node.asname.name if node.asname is not None else None
+    return next(iter(ex.assigned(node)), None)
+
+
+def _gives_one_by(module: SourceModule, cursor: cst.BaseExpression | None) -> bool:
+    """Whether a cursor gives one row of what it is asked for: only `cursor.fetchone()`, and nobody goes through it."""
+    name = ex.dotted(cursor) if cursor is not None else None
+    function = module.scope_of[cursor].function if cursor is not None and name is not None else module.top
+    uses = [node for node in function.nodes_of(cst.Name, cst.Attribute) if name is not None and ex.dotted(node) == name]
+    outers = [module.parent[use] for use in uses]
+    read = {outer.attr.value for outer in outers if isinstance(outer, cst.Attribute)} & _FETCHES
+    whole = any(isinstance(outer, (cst.Arg, cst.For, cst.CompFor, cst.Return)) for outer in outers)
+    return bool(read) and read <= _OF_ONE and not whole
 
 
 def _is_listed(value: cst.BaseExpression, load: cst.Call, names: set[str]) -> bool:

@@ -12,6 +12,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.aliases import dependency
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.told import leaves_out, told_by
 from lint_rules.anatomy.values.handed_along import handed_with
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -24,6 +25,8 @@ from lint_rules.syntax.walk import walk
 _DEEPEST = 4
 _UNIQUE = frozenset({"uuid.uuid1", "uuid.uuid4", "secrets.token_hex", "secrets.token_urlsafe", "secrets.token_bytes"})
 """Functions of the standard library that never give the same twice."""
+_FACTORIES = frozenset({"default_factory", "factory"})
+"""Keywords by which a field of a class is told how it is made. Source: dataclasses, pydantic, attrs."""
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
 
@@ -83,8 +86,9 @@ class Ownership:
         return bool(given) and all(self.is_own(value, function) for value in given)
 
     def is_own(self, node: cst.BaseExpression, function: Scope) -> bool:
-        """Whether a value is an object of this run alone: made by it, or by a caller or a framework for it."""
-        return all(self._is_own_part((part, function)) for part in ex.alternatives(node))
+        """Whether a value is an object of this run alone, or none: made by it, or by a caller or a framework for it."""
+        parts = [part for part in ex.alternatives(node) if ex.dotted(part) != "None"] or [node]
+        return all(self._is_own_part((part, function)) for part in parts)
 
     @once(circular=False)
     def _is_own_part(self, asked: tuple[cst.BaseExpression, Scope]) -> bool:
@@ -104,9 +108,13 @@ class Ownership:
         return False
 
     def _is_of_class(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is, or is a part of, what the body of a class has made: all objects have it in common."""
+        """Whether a value is, or is a part of, what the body of a class has made: all objects have it in common.
+
+        Not what says how each object gets one: `field(default_factory=list)`.
+        """
         slot = self.facts.slots.of(node)
         made = self.facts.assigned(root_object(slot)) if slot is not None and root_object(slot)[0] == "attr" else []
+        made = [v for v in made if not (isinstance(v, cst.Call) and _FACTORIES & {*ex.keywords(v)})]
         return any(self.module.scope_of[value].kind == "class" for value in made)
 
     def _is_under_new_key(self, node: cst.BaseExpression) -> bool:
@@ -131,12 +139,24 @@ class Ownership:
     def _is_new(self, node: cst.CSTNode, seen: frozenset[Slot]) -> bool:
         """Whether a call gives what it never gave before, or a name holds only such."""
         if type(node) is cst.Call:
-            return self.module.full_name(node.func) in _UNIQUE
+            return self.module.full_name(node.func) in _UNIQUE or self.gives_new_key(node)
         slot = self.facts.slots.of_name(node)
         if slot is None or slot in seen or slot[0] != "var" or is_parameter(slot) or slot[1].kind == "module":
             return False  # `key = key or uuid4().hex`: a caller may have told one; one of a module is made once
-        made = self.facts.assigned(slot)
+        made = [value for value in self.facts.assigned(slot) if ex.dotted(value) != "None"]
         return bool(made) and all(self._is_unique(value, seen | {slot}) for value in made)
+
+    @once(circular=False)
+    def gives_new_key(self, call: cst.Call) -> bool:
+        """Whether a function of the project makes all keys that it gives to a call that tells it no old one.
+
+        `begin()`, of `def begin(key=None)`, which gives back `key` only `if key`.
+        """
+        there, function = body(self.anatomy, call) or (self.anatomy, None)
+        given = function.nodes_of(cst.Return) if function is not None else []
+        told = told_by(there, call, function) if function is not None and given else {}
+        met = [node.value for node in given if function and not leaves_out(there, function, told, [node])]
+        return bool(met) and all(value and there.races.ownership._is_unique(value) for value in met)
 
     def _is_made(self, call: cst.Call) -> bool:
         """Whether a call makes a new object: of a class of this file, also in a function that gives nothing else."""
@@ -149,8 +169,9 @@ class Ownership:
         """Whether all that a function gives back are new objects; decorated, it may keep what it made."""
         if any(ex.dotted(decorator) not in {"staticmethod", "classmethod"} for decorator in decorators(function)):
             return False
-        given = [node.value for node in function.nodes_of(cst.Return)]
-        return bool(given) and all(value is not None and self.is_own(value, function) for value in given)
+        values = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        given = [value for value in values if ex.dotted(value) != "None"]
+        return bool(given) and all(self.is_own(value, function) for value in given)
 
     def _is_held(self, node: cst.BaseExpression, function: Scope) -> bool:
         """Whether a local name only holds such objects, as a parameter from all callers."""
@@ -357,21 +378,27 @@ def _is_parsed(framework: str, param: cst.Param, module: SourceModule) -> bool:
 @once(circular=False)
 def _is_key(anatomy: Anatomy, slot: Slot) -> bool:
     """Whether what a parameter or name holds is the key by which something is looked up, here or where it is handed."""
-    module, slots = anatomy.module, anatomy.facts.slots
+    module = anatomy.module
     for name in anatomy.facts.names.get(slot, ()):
         outer = module.parent[name]
-        if isinstance(outer, cst.Index) or name in anatomy.conversations.keys:
+        if isinstance(outer, cst.Index) or name in anatomy.conversations.keys or _picks_rows(module, outer):
             return True
-        if isinstance(outer, cst.Arg):
-            call = module.parent[outer]
-            callee = slots.callee(call)
-            if callee is None and isinstance(call, cst.Call) and ex.called_name(call) in {"get", "setdefault"}:
+        call = module.parent[outer] if isinstance(outer, cst.Arg) else None
+        if isinstance(call, cst.Call):
+            found = body(anatomy, call)
+            if found is None and ex.called_name(call) in {"get", "setdefault"}:
                 return True
-            bound = slots.bindings(call, callee) if callee is not None and isinstance(call, cst.Call) else ()
-            if any(value is name and _is_key(anatomy, inner) for inner, value in bound):
+            bound = found[0].facts.slots.bindings(call, found[1]) if found is not None else ()
+            if found is not None and any(value is name and _is_key(found[0], inner) for inner, value in bound):
                 return True
-        statement = module.statement(name)
-        targets = ex.assigned(statement)
-        if any((held := slots.of(target)) not in {None, slot} and _is_key(anatomy, held) for target in targets):
+        targets = ex.assigned(module.statement(name))
+        held = {anatomy.facts.slots.of(target) for target in targets} - {None, slot}
+        if any(_is_key(anatomy, each) for each in held if each is not None):
             return True
     return False
+
+
+def _picks_rows(module: SourceModule, node: cst.CSTNode) -> bool:
+    """`filter(Line.talk == key)`: what is compared in what a query is handed."""
+    outer = module.parent[node] if isinstance(node, cst.ComparisonTarget) else None
+    return isinstance(outer, cst.Comparison) and isinstance(module.parent[outer], cst.Arg)

@@ -56,6 +56,7 @@ class Touched:
     """`outside`: keys and files; `read` and `made`: tables and classes of rows; `inside`: attributes and globals.
 
     `over`: tables of which rows are written over. That loses something only if it is more than a column of its own.
+    `added`: those to which a statement only adds rows.
     `put` and `got`: objects of packages that are handed something under a key, and that give it.
     `by` and `gone`: tables of which all rows are read, or deleted, that have some values in these columns.
     """
@@ -65,6 +66,7 @@ class Touched:
     made: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
     over: frozenset[str] = frozenset()
+    added: frozenset[str] = frozenset()
     put: frozenset[str] = frozenset()
     got: frozenset[str] = frozenset()
     by: frozenset[_Picked] = frozenset()
@@ -144,7 +146,7 @@ class Resources:
     def readers(self, save: cst.Call) -> Iterator[tuple[Anatomy, Scope, Touched]]:
         """The functions that stand beside those in which a call leaves the program, and touch the same there."""
         found = body(self._anatomy, save)
-        for there, store in _run_by(*found, _HOPS) if found is not None else ():
+        for there, store in run_by(*found) if found is not None else ():
             saved = _touched(there, store)
             for beside in there.module.functions if saved.lies_outside else ():
                 if beside is not store and beside.kind == "function" and beside.owner is store.owner:
@@ -199,17 +201,17 @@ def joined(touched: Iterable[Touched]) -> Touched:
     return Touched(*[frozenset().union(*[getattr(part, name) for part in parts]) for name in _FIELDS])
 
 
-@kept
+@once(circular=Touched())
 def _within(anatomy: Anatomy, function: Scope) -> Touched:
     """What a function touches, itself, in what it calls in its file, and from there in others."""
-    return joined([_touched(*run) for run in _run_by(anatomy, function, _HOPS)])
+    return joined([_touched(*run) for run in run_by(anatomy, function)])
 
 
-def _run_by(anatomy: Anatomy, function: Scope, hops: int) -> list[tuple[Anatomy, Scope]]:
+def run_by(anatomy: Anatomy, function: Scope, hops: int = _HOPS) -> list[tuple[Anatomy, Scope]]:
     """A function, what it calls in its file or hands on, `run(write)`, and from there in others."""
     found = [(anatomy, here) for here in anatomy.calls.may_run(function)]
     beyond = [each for _, here in found for each in _run_elsewhere(anatomy, here)] if hops > 1 else []
-    return found + [each for there in beyond for each in _run_by(*there, hops - 1)]
+    return found + [each for there in beyond for each in run_by(*there, hops - 1)]
 
 
 @kept
@@ -341,7 +343,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
         for part in (*_by_texts(anatomy, node, is_member=node in members), *_by_class(anatomy, node, deletes=deletes))
     )
     made, named = frozenset(filter(None, [_row(anatomy, call.func)])), _named_first(call)
-    outside = told.outside | {*lasting_places(anatomy, _opened(call))}
+    outside = told.outside | {*lasting_places(anatomy, _opened(call))} | {*_found_for(anatomy, call)}
     by, gone = told.by, told.gone
     if (columns := _picked_by(inner, whole=deletes)) is not None and not (deletes and _goes_on(anatomy, call)):
         picked = {(row, columns) for row in (*named, *(row for row in told.read if row[:1].isupper()))}
@@ -376,7 +378,8 @@ def _by_texts(anatomy: Anatomy, node: cst.CSTNode, *, is_member: bool) -> Iterat
         said = Statement(text)
         by = frozenset((table, said.picked_by) for table in said.read)
         gone = by if said.verb == "delete" and said.takes_all else frozenset()
-        yield Touched(read=said.read, made=said.made, over=said.over, by=by, gone=gone)
+        added = frozenset({said.table} if said.verb == "insert" else ())
+        yield Touched(read=said.read, made=said.made, over=said.over, added=added, by=by, gone=gone)
 
 
 def _by_class(anatomy: Anatomy, node: cst.CSTNode, *, deletes: bool) -> Iterator[Touched]:
@@ -466,6 +469,14 @@ def _opened(call: cst.Call) -> Iterator[cst.BaseExpression]:
         base = ex.receiver(call)
         yield from (base,) if base is not None else ()
         yield from (arg.value for arg in call.args[:1])
+
+
+def _found_for(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
+    """What the file is called that a function of the project finds for a call: `path_of(key).write_text(line)`."""
+    for place in _opened(call):
+        for value in (place, *anatomy.facts.values_of(place)):
+            found = body(anatomy, ex.inner(value)) if isinstance(ex.inner(value), cst.Call) else None
+            yield from _within(*found).outside if found is not None else ()
 
 
 def _put_together(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.BaseExpression]:

@@ -30,6 +30,7 @@ from lint_rules.anatomy.vocabulary import (
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import DEEPEST, kept, once
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -120,7 +121,15 @@ class StoredTurns:
                 here = self._history.grown_place(load, told_to[0]) if where is function else None
                 outside = self._resources.of(load).lies_outside
                 whole = next(filter(None, wholes), None)
-                yield Kept(here or slot, ask, [*told_to], load, whole, outside, here is not None)
+                question = here is not None or self._stores_question(past, told_to[0], ask, function)
+                yield Kept(here or slot, ask, [*told_to], load, whole, outside, question)
+
+    def _stores_question(self, past: _Past, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
+        """Whether all that was loaded goes back before the model is asked, too, by the call that stores the answer."""
+        same = (call for call in function.nodes_of(cst.Call) if ex.dotted(call.func) == ex.dotted(save.func))
+        return any(
+            _whole(call, past.held) is not None and self._asked.is_at(call, ask, function, before=True) for call in same
+        )
 
     def _put_anew(self, load: cst.Call, save: cst.Call, taken: set[str]) -> cst.Name | None:
         """What goes with the answer into a store that deletes all that was loaded: the place of what is there by then.
@@ -259,8 +268,20 @@ class StoredTurns:
     def _is_saved_row(self, call: cst.Call, past: _Past, taken: set[str]) -> bool:
         """`row.save()`, of a row that was loaded, and into which the answer was put."""
         base = ex.receiver(call)
-        is_row = isinstance(base, cst.Name) and base.value in past.held & taken
-        return is_row and ex.called_name(call) in {"save", "asave"} and bool(self._resources.of(past.load).read)
+        if not isinstance(base, cst.Name) or base.value not in past.held & taken:
+            return False
+        is_saved = ex.called_name(call) in {"save", "asave"} and bool(self._resources.of(past.load).read)
+        return is_saved and self._saves_talk(call, base)
+
+    def _saves_talk(self, save: cst.Call, row: cst.Name) -> bool:
+        """Whether the talk is among the columns of a row that are saved: `save(update_fields=["talk"])`."""
+        named = ex.keywords(save).get("update_fields")
+        if named is None:
+            return True
+        shown = (part for value in (named, *self._facts.values_of(named)) for part in walk(value))
+        columns = (ex.text(part) for part in shown if isinstance(part, cst.SimpleString))
+        slots = (self._facts.slots.member(row, column) for column in columns if column is not None)
+        return any(slot is not None and Kind.HISTORY in self._facts.of(slot) for slot in slots)
 
     def _is_told(self, save: cst.Call, past: _Past, ask: cst.Call, taken: set[str], whole: cst.Name | None) -> bool:
         """Whether a call is handed what the model has said, and the key of what was loaded; not what runs its calls."""
@@ -279,12 +300,12 @@ class StoredTurns:
     def _shares_key(
         self, one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpression] | None = None
     ) -> bool:
-        """Whether two calls are given the same name or attribute; or the first gets none, but what is always the same.
+        """Whether two calls are given the same value by name; or the first gets none, but what is always the same.
 
         Also as a part of an object that is made before, or of a dict: `turn = Turn(key, answer)`. `given` says what the
         names of the other one stand for where the first is called.
         """
-        keys = {ex.dotted(node) for value in values_given(one) for node in _plain(value) if self._is_of_run(node)}
+        keys = [node for value in values_given(one) for node in _plain(value) if self._is_of_run(node)]
         told = [node for value in values_given(other) for node in _plain(value)]
         made = [ex.inner(each) for node in told for each in self._facts.values_of(node)]
         told += [
@@ -296,7 +317,28 @@ class StoredTurns:
         ]
         if given is not None:
             told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
-        return not keys or any(ex.dotted(node) in keys for node in told)
+        return not keys or any(self._is_one_value(key, node) for key in keys for node in told)
+
+    def _is_one_value(self, key: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+        """Whether a name or attribute may hold the same in two places, or what is made of that: not what is bound anew.
+
+        `key = photo["id"]`, `show(load(key))`, `key = sent["id"]`, `store(key)`: these are two.
+        """
+        of = self._facts.slots.of
+        if ex.dotted(key) != ex.dotted(other) or of(key) != of(other):
+            return False
+        bound, queue = self._bindings(key), self._bindings(other)
+        for each in queue:  # `key = key.strip()` comes of the one before
+            parts = walk(each.value) if each.value is not None else ()
+            again = (part for part in parts if isinstance(part, cst.Name) and part.value == each.name)
+            queue += [d for part in again for d in self._anatomy.definitions(part) if d not in queue]
+        return not bound or not queue or not {*bound}.isdisjoint(queue)
+
+    def _bindings(self, node: cst.BaseExpression) -> list[Definition]:
+        """What may have given the name at the root of a place its value there."""
+        while isinstance(node, cst.Attribute):
+            node = node.value
+        return self._anatomy.definitions(node) if isinstance(node, cst.Name) else []
 
     def _is_of_run(self, node: cst.BaseExpression) -> bool:
         """Whether something may be another one in each run: not what the file has for all, as the length of a talk."""

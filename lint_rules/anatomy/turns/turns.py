@@ -151,7 +151,7 @@ class Turns:
     def _stored(self, function: Scope) -> Iterator[Turn]:
         """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store; or what the provider keeps."""
         for kept in self.anatomy.stored_turns.of(function):
-            if kept.whole is None:
+            if kept.whole is None or (kept.outside and kept.question):
                 here, by, before = kept.outside, kept.load is None, kept.question
                 yield Turn(function, kept.slot, [kept.ask], kept.saves, False, before, True, not before, here, by)
 
@@ -695,7 +695,8 @@ class Turns:
             awaited = [wait.expression for wait in turn.function.nodes_of(cst.Await)]
             awaited += [loop.iter for loop in turn.function.nodes_of(cst.For) if loop.asynchronous is not None]
             call = turn.nodes[0]
-            waited = (holds(awaited, call, names) and not self._is_over_at_once(call)) or call in self._begun_as_tasks
+            over = self._is_over_at_once(call) or self._is_plain(call, awaited)
+            waited = (holds(awaited, call, names) and not over) or call in self._begun_as_tasks
             return (waited and self.lets_go(call)) or self._is_streamed(call) or self._is_read_in_pieces(call, names)
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
         answers = {p for node in self._answers_of(turn) for p in flow.enclosing(node, parent)}
@@ -723,6 +724,20 @@ class Turns:
         found = run_elsewhere(self.anatomy, call) if isinstance(call, cst.Call) else None
         plain = found is not None and not found[1].is_async and not found[1].is_generator
         return plain and not isinstance(self.module.parent[call], cst.Await)
+
+    def _is_plain(self, call: cst.CSTNode, awaited: Iterable[cst.BaseExpression]) -> bool:
+        """Whether what a call gives is no coroutine, for parts of it are read: `said = run(text)`, `said["text"]`.
+
+        It is over when it has given that; not of a stream, of which a method is awaited.
+        """
+        function, outer = self.module.scope_of[call].function, self.module.parent[call]
+        slot = self.facts.slots.of(ex.targets(outer)[0]) if isinstance(outer, cst.Assign) else None
+        reads = [call] if slot is None else self.anatomy.readers(function, slot).get(outer, [])
+        outers = [
+            part for part in map(self.module.parent.get, reads) if isinstance(part, cst.Attribute | cst.Subscript)
+        ]
+        read = (part for part in outers if not isinstance(self.module.parent[part], cst.Call))
+        return any(read) and {_head(each) for each in awaited}.isdisjoint(reads)
 
     def _is_read_in_pieces(self, call: cst.CSTNode, names: set[str]) -> bool:
         """Whether a generator of another file is read bit by bit, and others run between two of its pieces."""
@@ -801,6 +816,13 @@ def _led_by(call: cst.Call, where: Scope, slot: Slot, turns: list[Turn], there: 
         there=tuple((there.module, node) for turn in turns for node in turn.grows)[:_MOST_NOTES],
         at_one_go=run.is_async and not any(threads.get(t.function) or there.turns.gives_way(t) for t in turns),
     )
+
+
+def _head(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`run` of `run.events()["text"]`: what a chain of calls and parts begins with."""
+    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return node
 
 
 def _global_place(there: Anatomy, entry: Scope, slot: Slot) -> Slot | None:

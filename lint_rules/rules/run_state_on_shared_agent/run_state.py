@@ -20,6 +20,7 @@ from lint_rules.anatomy.messages.growth import put_there
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.turns.races import run_apart
 from lint_rules.anatomy.turns.reply_places import bound_values
+from lint_rules.anatomy.turns.resources import run_by
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, describe, root_object, whole_of
@@ -229,9 +230,20 @@ class RunStates:
             return
         for there, cls in self._classes_of(base, function):
             method = there.module.method(cls, ex.called_name(node))
-            read = _read_of_what_is_set(cls, method) if method is not None else None
-            if read is not None:
-                yield there, ex.source(base, 40), read
+            of_key = self._is_of_key(base, function)
+            for reader, read in _reads_of_what_is_set(cls, method) if method is not None else ():
+                if not of_key or self._comes_to(reader.name, function):
+                    yield there, ex.source(base, 40), read
+
+    def _is_of_key(self, base: cst.BaseExpression, function: Scope) -> bool:
+        """Whether an object is one of many, by what the run is given: those who share it are one talk, or one user."""
+        place = self.anatomy.aliases.lasting_at(base, function)
+        return place is not None and _is_of_many(place) and self._is_given(base, function)
+
+    def _comes_to(self, name: str, function: Scope) -> bool:
+        """Whether a run of a function is seen to call a method of that name."""
+        calls = (call for _, here in run_by(self.anatomy, function) for call in here.nodes_of(cst.Call))
+        return any(ex.called_name(call) == name for call in calls)
 
     def _is_told_beside(self, node: cst.Call, function: Scope) -> bool:
         """Whether something else may be told meanwhile: by another run of a function, or of one that does so, too."""
@@ -498,27 +510,24 @@ def _globals_set(anatomy: Anatomy, setter: Scope) -> Iterator[Slot | None]:
             yield from (slot for slot in slots if slot is not None and slot[:2] == ("var", anatomy.module.top))
 
 
-def _read_of_what_is_set(cls: Scope, method: Scope) -> cst.CSTNode | None:
-    """For a method that only stores what it is given: where another method reads that."""
+def _reads_of_what_is_set(cls: Scope, method: Scope) -> Iterator[tuple[Scope, cst.CSTNode]]:
+    """For a method that only stores what it is given: the other methods that read that, and where."""
     node = method.node
     own = parameters(method)[0].name.value if parameters(method) else None
     if not isinstance(node, cst.FunctionDef) or own is None:
-        return None
+        return
     names: set[str] = set()
     given = {p.name.value for p in parameters(method)} - {own}
     for statement in method.nodes:
         if isinstance(statement, (cst.Await, cst.Return, cst.With, cst.For, cst.While)):
-            return None
+            return
         if isinstance(statement, cst.Call) and ex.called_name(statement) in GROWERS:  # nothing takes its place
-            return None
+            return
         if isinstance(statement, cst.Assign) and isinstance(target := statement.targets[0].target, cst.Attribute):
             if isinstance(target.value, cst.Name) and target.value.value == own:
                 if mentions(given, statement.value):
                     names.add(target.attr.value)
     for other in cls.methods.values():
-        if other is method or other.name == "__init__":
-            continue
-        for inside in other.nodes:
-            if isinstance(inside, cst.Attribute) and inside.attr.value in names and isinstance(inside.value, cst.Name):
-                return inside
-    return None
+        if other is not method and other.name != "__init__":
+            reads = (node for node in other.nodes_of(cst.Attribute) if node.attr.value in names)
+            yield from ((other, node) for node in reads if isinstance(node.value, cst.Name))
