@@ -109,6 +109,8 @@ class Surroundings(Evidence):
         if not texts.isdisjoint(_SENT):
             if any(map(_sends_otherwise, nodes[ast.Dict])) or any(map(_gives_message, nodes[ast.Return])):
                 return True
+            if self.has(ast.MatchClass):  # which may bind a field that is sent
+                return True
         if "role" in self.keywords and any(map(_gives_role, nodes[ast.keyword])):
             return True
         return self._makes_elsewhere() or self._names_parts()

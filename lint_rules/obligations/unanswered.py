@@ -95,9 +95,9 @@ class Region:
                 yield slot
 
     def _is_other(self, value: cst.BaseExpression) -> bool:
-        """Whether a value is a message, but surely no answer: it says another role, or is the reply itself."""
-        if is_answer(value):
-            return False
+        """Whether a value is a message, but surely no answer: it says another role, or is a reply or call."""
+        if is_answer(value) or Kind.CALL in self.answers.facts.kinds(value):
+            return not is_answer(value)
         made = self.answers.facts.values_of(value) if type(value) is cst.Name else []
         if 0 < len(made) <= _MOST and all(self._is_other(each) for each in made if type(each) is not cst.Name):
             return True

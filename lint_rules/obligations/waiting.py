@@ -47,7 +47,8 @@ class Asked:
 class Taken:
     """A tool call that a region has in hand; `loop` is the loop over the calls, None in a function that gets one.
 
-    `asked` is the reply where all its calls are in hand, outside of loops.
+    `asked` is the reply where all its calls are in hand, outside of loops. `is_alone`: each call is stored by itself,
+    where the region begins.
     """
 
     function: Scope
@@ -56,6 +57,7 @@ class Taken:
     loop: cst.For | None
     headers: tuple[Point, ...] = ()
     asked: Asked | None = None
+    is_alone: bool = False
 
 
 BINDINGS = (cst.Assign, cst.AnnAssign, cst.NamedExpr)

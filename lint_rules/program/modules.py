@@ -201,8 +201,9 @@ def _tested(node: Any) -> Iterator[tuple[ast.expr, list[Any]]]:
         yield node.test, [node.body]
     elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         yield node.values[0], node.values[1:]
-    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-        yield from ((test, [node.elt]) for inside in node.generators for test in inside.ifs)
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+        made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        yield from ((test, made) for inside in node.generators for test in inside.ifs)
 
 
 def _told_by(test: ast.expr) -> Iterator[tuple[str, ast.expr]]:

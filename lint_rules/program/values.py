@@ -6,7 +6,7 @@ Asked on demand, remembered, and bounded in one place: beyond the bounds the ans
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from lint_rules.program.modules import Bound, ClassFrame, Frame, Module, Program
@@ -211,14 +211,16 @@ class Values:
 
     def _captured(self, bound: Bound) -> Value:
         """What a pattern `case C(x)` takes out of an object."""
+        return _joined(self.attribute(cls, name) for cls, name in self.captured(bound))
+
+    def captured(self, bound: Bound) -> Iterator[tuple[ClassFrame, str]]:
+        """The classes of which a pattern may take something out of an object, each with the field."""
         named, at = bound.node
-        found: list[Value] = []
         for thing in self.of(named, bound.frame):
             if isinstance(thing, ClassObject):
                 listed = self.fields(thing.cls)
-                name = at if isinstance(at, str) else listed[at] if at < len(listed) else None
-                found.append(self.attribute(thing.cls, name) if name is not None else UNKNOWN)
-        return _joined(found)
+                if isinstance(at, str) or at < len(listed):
+                    yield thing.cls, at if isinstance(at, str) else listed[at]
 
     def _attribute(self, node: ast.Attribute, frame: Frame) -> Value:
         found: list[Value] = []

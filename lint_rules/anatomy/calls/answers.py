@@ -18,6 +18,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -69,8 +70,12 @@ class Answers:
         """`{"tool_call_id": m.tool_call_id}` of a message, or its part: that is an answer already, in another form."""
         items = ex.made_of(node)
         read = [ex.member(ex.inner(value)) for key, value in items.items() if key in words.ANSWERED]
-        slots = {self.facts.slots.of(pair[0]) for pair in read if pair is not None and pair[1] in words.ANSWERED}
-        return bool(slots) and not slots.isdisjoint(self._answered(self.facts.module.scope_of[node].function))
+        bases = [pair[0] for pair in read if pair is not None and pair[1] in words.ANSWERED]
+        slots, function = {self.facts.slots.of(base) for base in bases}, self.facts.module.scope_of[node].function
+        if not slots.isdisjoint(self._answered(function)):
+            return True
+        others = (base for base in bases if Kind.CALL not in self.facts.kinds(base))
+        return any(comes_from_history(self.facts, base) for base in others)
 
     def _answered(self, function: Scope) -> set[Slot]:
         """What a function reads the role of, or asks whether it is a part that holds a result."""
@@ -110,6 +115,19 @@ class Answers:
                     if callee is not None and self.reaches(callee):
                         return True
         return False
+
+
+def comes_from_history(facts: Facts, value: cst.BaseExpression) -> bool:
+    """Whether a value is made of a message of a history, also by way of a function that gets that."""
+    seen, queue = set[Slot](), [value]
+    for part in queue:
+        named = {facts.slots.of(name) for name in walk_scope(part) if isinstance(name, cst.Name)}
+        for slot in (slot for slot in named - seen if slot is not None):
+            seen.add(slot)
+            if any(facts.is_kind(each, Kind.HISTORY) for each in facts.gone_through(slot)):
+                return True
+            queue += [*facts.assigned(slot), *facts.given(slot)]
+    return False
 
 
 def is_answer(node: cst.CSTNode) -> bool:

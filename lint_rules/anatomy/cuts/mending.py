@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from lint_rules.anatomy.calls.answers import comes_from_history, is_answer
 from lint_rules.anatomy.cuts.fronts import has_another_in_front
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.role_tests import parts_results, role_tests
@@ -21,7 +22,7 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method
-from lint_rules.anatomy.vocabulary import IDS
+from lint_rules.anatomy.vocabulary import ANSWERED, IDS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 _OF_RESULTS = frozenset({"tool_call_id", "tool_use_id", "toolUseId"})
 _TAKE_AWAY = frozenset({"pop", "popleft", "remove"})
-_PASSES_ON = (cst.Await, cst.StarredElement, cst.List, cst.BinaryOperation, cst.BooleanOperation, cst.Element)
+_PASSES_ON = (
+    cst.Await, cst.StarredElement, cst.List, cst.Tuple, cst.BinaryOperation, cst.BooleanOperation, cst.Element,
+)  # fmt: skip
 _DEEPEST = 3
 
 
@@ -181,6 +184,7 @@ class Mending:
         if found is None:
             self._bodies[function, calls] = False  # while it is looked at: functions call each other
             found = self._looks_for_ids(function) or self._takes_away(function, calls)
+            found = found or any(map(self._answers_each, self.anatomy.calls.reachable(function)))
             if not found and depth < _DEEPEST:
                 own = {p.name.value for p in parameters(function)}
                 sites = (s for s in self.anatomy.calls.calls[function] if self._hands_on(s.node, own))
@@ -201,12 +205,37 @@ class Mending:
         return any(
             isinstance(node.comparisons[0].operator, (cst.In, cst.NotIn))
             and self._is_id(node.left)
+            and not self._is_of_call(node.comparisons[0].comparator)
             and self._decides(node)
             for node in function.nodes_of(cst.Comparison)
         ) or any(
             isinstance(node.operator, cst.Subtract) and self._holds_ids(node.left) and self._holds_ids(node.right)
             for node in function.nodes_of(cst.BinaryOperation)
         )
+
+    def _is_of_call(self, node: cst.BaseExpression, deep: int = 2 * _DEEPEST) -> bool:
+        """Whether all ids in a collection are those of calls, as they are stored: it says nothing of their results."""
+        if isinstance(node, (cst.SetComp, cst.ListComp, cst.GeneratorExp)):
+            pair = ex.member(node.elt)
+            return pair is not None and Kind.CALL in self.anatomy.facts.kinds(pair[0])
+        values = [*self.anatomy.facts.values_of(node), *sources(node)] if deep else []
+        return bool(values) and all(self._is_of_call(value, deep - 1) for value in values)
+
+    def _answers_each(self, function: Scope) -> bool:
+        """Whether a function puts a result, made up or not, behind each stored call that it gives another form."""
+        messages = self.anatomy.transcript.messages
+        made = function.nodes_of(cst.Dict, cst.Call) if messages.may_answer else []
+        answers = [node for node in made if is_answer(node) and self._is_for_stored(node)]
+        others = [node for node in made if not is_answer(node)] if answers else []
+        calls = [node for node in others if any(message.calls is not None for message in messages.of(node))]
+        told, flow = {*self.anatomy.points(function, answers)}, self.anatomy.flow(function)
+        starts = {*self.anatomy.points(function, calls)} - told
+        return bool(calls) and not flow.reaches(starts, flow.exit, told, exceptions=False)
+
+    def _is_for_stored(self, answer: cst.Dict | cst.Call) -> bool:
+        """Whether a result has the id of what stands in a history already."""
+        ids = [value for key, value in ex.made_of(answer).items() if key in ANSWERED]
+        return any(comes_from_history(self.anatomy.facts, value) for value in ids)
 
     def only_admits(self, function: Scope) -> bool:
         """Whether a function asks for ids only in order to leave out results whose call is not there.

@@ -126,7 +126,8 @@ class Lowering:
             taken = [word for _, word in listed[: len(node.args)]]
             self._change(node, lambda there: _by_keyword(there, taken))
         if (role := self._parts.roles.get(cls)) is not None:
-            self._change(node, lambda there: _with_role(there, role))
+            told = {"role": role} | ({"type": "function_call"} if cls in self._parts.calls else {})
+            self._change(node, lambda there: _telling(there, told))
 
     def _replaced(self, node: ast.Call, frame: Frame) -> None:
         """`replace(message, said=text)`."""
@@ -184,10 +185,10 @@ class Lowering:
         return ""
 
 
-def _with_role(call: ast.Call, role: str) -> None:
+def _telling(call: ast.Call, told: dict[str, str]) -> None:
     """Says what all objects of a class are, and none is given."""
-    told = ast.keyword(Word("role", ""), ast.copy_location(ast.Constant(Word(role, role)), call))
-    call.keywords = [*call.keywords, ast.copy_location(told, call)]
+    given = [ast.keyword(Word(key, ""), ast.copy_location(ast.Constant(Word(v, v)), call)) for key, v in told.items()]
+    call.keywords = [*call.keywords, *(ast.copy_location(each, call) for each in given)]
 
 
 def _become(node: Any, meant: Any, own: set[Any]) -> None:

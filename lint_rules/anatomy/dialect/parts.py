@@ -6,10 +6,10 @@ What the program calls them tells nothing.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.dialect.votes import CALL, MESSAGE, Class, Field, Rendering, Votes
+from lint_rules.anatomy.dialect.votes import CALL, MESSAGE, Class, Field, Rendering, Sent, Votes
 from lint_rules.program.modules import ClassFrame, Module, indexed
 from lint_rules.program.values import Container, Instance, Values
 
@@ -24,6 +24,10 @@ HELD = {
     "candidates": frozenset({"content"}),
 }
 """What the elements of these have, in every provider's form: tool calls and choices of OpenAI, candidates of Gemini."""
+Words = Mapping[Class, Mapping[str, str]]
+"""By class its own word for a field -> the provider's."""
+_CALLS = frozenset({"assistant"})
+"""The role under which calls are sent."""
 _OWN = "own {}"
 """A word that no rule asks for."""
 
@@ -53,6 +57,8 @@ class Parts:
         """By class: its own word for a field -> the provider's."""
         self.roles = {self._frames[cls]: role for cls, role in self._alone.items() if self._is_there(cls)}
         """The one role of a class of messages that has no field for it."""
+        self.calls = {cls for cls in self.roles if "arguments" in self.words[cls].values()}
+        """Of these the ones that are calls themselves."""
         self.replies = {self._frames[cls] for cls in self._replied}
         """Classes whose objects are what a model gives back."""
         self.spoken = {self._frames[cls] for cls in self._spoken if self._is_there(cls)}
@@ -75,8 +81,8 @@ class Parts:
     def kind(self, cls: ClassFrame) -> str | None:
         """`message`, `call`, `reply` or None."""
         found = set(self.words.get(cls, {}).values())
-        if cls in self.replies:
-            return "reply"
+        if cls in self.replies or cls in self.calls:
+            return "reply" if cls in self.replies else "call"
         said = "role" in found or cls in self.roles or cls in self.spoken
         return "message" if said else "call" if found else None
 
@@ -121,7 +127,20 @@ class Parts:
                 self._votes[cls][name, "role"] += len(roles)
         self._follow()
         for rendering in self._rendered:
-            self._render(rendering)
+            self._render(rendering, {each.cls: each.roles for each in rendering.sent})
+        found = self._found()
+        for rendering in self._rendered:
+            self._render(rendering, self._told(rendering, found))
+        found = self._found()
+        found |= self._replies(found)
+        found = {c: chosen for c, chosen in found.items() if set(chosen.values()) != {"role"} or self._is_record(c)}
+        for cls, name in self._parsed:
+            if found.get(cls, {}).get(name) == "arguments":
+                found[cls][name] = PARSED
+        return found
+
+    def _found(self) -> dict[Class, dict[str, str]]:
+        """By class what its fields are, as votes tell."""
         found = {}
         for cls in [*self._votes, *(cls for cls in self._fixed if cls not in self._votes)]:
             votes = self._votes[cls]
@@ -131,17 +150,13 @@ class Parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in MESSAGE}
             elif len(self._fixed[cls]) == 1:
                 self._alone[cls] = next(iter(self._fixed[cls]))
-                found[cls] = {name: part for name, part in chosen.items() if part in MESSAGE}
+                is_call = "content" not in parts and {"name", "arguments"} <= parts
+                found[cls] = {name: part for name, part in chosen.items() if part in (CALL if is_call else MESSAGE)}
             elif {"name", "arguments"} <= parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in CALL}
         found = {cls: chosen for cls, chosen in found.items() if self._is_there(cls)}
         for cls, chosen in found.items():
             self._complete(cls, chosen, found)
-        found |= self._replies(found)
-        found = {c: chosen for c, chosen in found.items() if set(chosen.values()) != {"role"} or self._is_record(c)}
-        for cls, name in self._parsed:
-            if found.get(cls, {}).get(name) == "arguments":
-                found[cls][name] = PARSED
         return found
 
     def _replies(self, found: dict[Class, dict[str, str]]) -> dict[Class, dict[str, str]]:
@@ -182,16 +197,64 @@ class Parts:
                 if {"name", "arguments"} <= {part for _, part in parts} and not self._votes[cls]:
                     self._votes[cls].update(parts)
 
-    def _render(self, rendering: Rendering) -> None:
+    def _render(self, rendering: Rendering, sent: Mapping[Class, frozenset[str]]) -> None:
         """Objects that are sent under several roles, each under one by its class, are messages."""
-        told = {role for _, roles in rendering.sent for role in roles}
+        told = {role for roles in sent.values() for role in roles}
         if len(told) < 2 or words.TELLING_ROLES.isdisjoint(told):
             return
-        self._spoken |= rendering.whole
-        for cls, roles in rendering.sent:
+        self._spoken |= rendering.whole | {cls for cls, roles in sent.items() if roles}
+        for cls, roles in sent.items():
             if len(roles) == 1:
                 self._fixed[cls] |= roles
-                self._votes[cls].update((name, "content") for each, name in self._texts if each == cls)
+                is_call = "arguments" in {part for _, part in self._votes[cls]}
+                texts = {name for each, name in self._texts if each == cls and not is_call}
+                self._votes[cls].update((name, "content") for name in texts)
+
+    def _told(self, rendering: Rendering, found: Words) -> dict[Class, frozenset[str]]:
+        """The roles of objects of which others are made that are sent, and of those that stand beside them.
+
+        These are calls, or go into results when other objects are sent.
+        """
+        others = {cls for _, fields, _ in self._given for read in fields.values() for cls, _ in read} | found.keys()
+        told = {each.cls: each.roles | self._becomes(each, found) for each in rendering.sent}
+        are_messages = len({role for roles in told.values() for role in roles}) > 1
+        for cls in sorted(others - told.keys()) if are_messages else ():
+            if not self._is_beside(cls, rendering):
+                continue
+            is_call = {"name", "arguments"} <= set(found.get(cls, {}).values())
+            made = [made for made, read in self._read_of(cls, found) if "content" in {part for _, part in read}]
+            results = frozenset((each, None) for each in made if self._alone.get(each) == "tool")
+            told[cls] = _CALLS if is_call else self._becomes(Sent(cls, frozenset(), results), found)
+        return told
+
+    def _becomes(self, sent: Sent, found: Words) -> frozenset[str]:
+        """The roles of what is made of the objects of a class; their fields are what they become there."""
+        roles = {told for cls, role in sent.made if (told := role or self._alone.get(cls)) is not None}
+        made = {cls for cls, _ in sent.made}
+        read = [parts for cls, parts in self._read_of(sent.cls, found) if cls in made]
+        calls = [parts for parts in read if {"name", "arguments"} <= {part for _, part in parts}]
+        if calls:
+            read, roles = calls, {*_CALLS}
+        elif any(part == "tool_call_id" for parts in read for _, part in parts) or roles == {"tool"}:
+            roles = {"tool"}
+            given = (fields.items() for cls, fields, _ in self._given if cls == sent.cls)
+            of_calls = (n for each in given for n, there in each if any(self._votes[c][f, "id"] for c, f in there))
+            self._votes[sent.cls].update((name, "tool_call_id") for name in of_calls)
+        if len(roles) == 1:
+            self._votes[sent.cls].update(pair for parts in read for pair in parts)
+        return frozenset(roles)
+
+    def _is_beside(self, cls: Class, rendering: Rendering) -> bool:
+        bases = self._values.bases(self._frames[cls]) if self._is_there(cls) else ()
+        return not rendering.whole.isdisjoint({cls, *map(Class.of, bases)})
+
+    def _read_of(self, cls: Class, found: Words) -> Iterator[tuple[Class, set[tuple[str, str]]]]:
+        """What is made of the objects of a class: of which class it is, and what their own fields become there."""
+        for made, fields, _ in self._given:
+            known = ((found.get(made, {}).get(field), each) for field, each in fields.items())
+            read = {(name, part) for part, each in known if part is not None for own, name in each if own == cls}
+            if read:
+                yield made, read
 
     def _parts_of(self, fields: list[Field]) -> set[str]:
         """Which part of a call it is that is read of other objects."""
@@ -222,7 +285,7 @@ class Parts:
         """What only follows from what else is known: the field that holds calls, the one that holds the text."""
         fields = [name for name in self._values.fields(self._frames[cls]) if name not in chosen]
         parts = set(chosen.values())
-        if "role" in parts or cls in self._alone:
+        if "role" in parts or (cls in self._alone and "arguments" not in parts):
             for name in fields:
                 if "tool_calls" not in parts and any(self._is_call(found.get(c)) for c in self._held(cls, name)):
                     chosen[name] = "tool_calls"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.program.modules import ClassFrame, Find, Frame, Module, Program, indexed
-from lint_rules.program.values import ClassObject, Pair, Values
+from lint_rules.program.values import ClassObject, Function, Instance, Pair, Values
 from lint_rules.syntax.below import walk
 from lint_rules.syntax.memo import once
 
@@ -33,10 +33,11 @@ _READ = {
 }
 _PLAIN = frozenset({"loads", "dumps", "str", "dict", "list", "copy", "deepcopy", "tuple"})
 _TELLING = re.compile(
-    r"""['"](?:{quoted})['"]|{tags}|['".](?:{arguments})\b|\*\*[^\n]*\.""".format(
+    r"""['"](?:{quoted})['"]|{tags}|['".](?:{arguments})\b|\*\*[^\n]*\.|{told}""".format(
         quoted="|".join(sorted(words.ROLES.union(MESSAGE))),
         tags="|".join(sorted(words.CALL_TAGS)),
         arguments="|".join(sorted(word for word, part in _READ.items() if part == "arguments")),
+        told=r"\b(?:case |isinstance\(\w+, )[A-Z]\w*\W",
     ).encode()
 )
 
@@ -60,13 +61,23 @@ class Class(NamedTuple):
 
 
 Field = tuple[Class, str]
+Region = list[tuple[Any, Frame]]
+"""What is run, each part with the frame in which it stands."""
+
+
+class Sent(NamedTuple):
+    """What is sent of the objects of a class: under which roles, and what is made of them, with the role it gets."""
+
+    cls: Class
+    roles: frozenset[str]
+    made: frozenset[tuple[Class, str | None]]
 
 
 class Rendering(NamedTuple):
-    """Where objects are sent, each in the way of its class: under which roles; all are of the classes `whole`."""
+    """Where objects are sent, each in the way of its class; all are of the classes `whole`."""
 
     whole: frozenset[Class]
-    sent: list[tuple[Class, frozenset[str]]]
+    sent: list[Sent]
 
 
 def votes_of(path: str, source: bytes, find: Find | None) -> Votes | None:
@@ -115,6 +126,10 @@ class Votes:
 
     def _fields_in(self, node: ast.AST | None, frame: Frame) -> list[Field]:
         """The fields of objects of the project that a value is, or is made of in one step."""
+        if isinstance(node, ast.Name):
+            around = frame.lookup(node.id)
+            bounds = [each for each in around.bound[node.id] if each.how == "field"] if around is not None else []
+            return [(self._known(cls), name) for bound in bounds for cls, name in self._values.captured(bound)]
         if isinstance(node, ast.Attribute):
             return [(self._known(cls), node.attr) for cls in self._values.owners(node, frame)]
         if isinstance(node, ast.BoolOp):
@@ -123,8 +138,8 @@ class Votes:
             return self._fields_in(node.body, frame) or self._fields_in(node.orelse, frame)
         if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
             return self._fields_in(node.generators[0].iter, frame)
-        if isinstance(node, ast.Call) and node.args:
-            return self._fields_in(node.args[0], frame)
+        if isinstance(node, ast.Call):
+            return self._fields_in(node.args[0] if node.args else getattr(node.func, "value", None), frame)
         return []
 
     def _display(self, node: ast.Dict, frame: Frame) -> None:
@@ -160,30 +175,70 @@ class Votes:
         for cls in answering & {cls for cls, _ in self._fields_in(items.get("content"), frame)}:
             self.fixed[cls].add(role)
 
-    def _by_class(self, module: Module) -> Iterator[list[tuple[ClassFrame, list[Any]]]]:
+    def _by_class(self, module: Module) -> Iterator[list[tuple[ClassFrame, Region]]]:
         """Where the class of an object decides what is done with it: each class with what is run for it.
 
-        By tests of one name in one function, or by methods of one name, each of another class.
+        By tests of one name in one function, by methods of one name, each of another class, by functions that stand in
+        a table under the classes, or are registered for those of their parameters.
         """
-        found: defaultdict[object, list[tuple[ClassFrame, list[Any]]]] = defaultdict(list)
-        sending = [frame for frame in module.frames if any(map(_may_be_sent_whole, frame.nodes))]
-        around = {part: frame for frame in sending if not frame.is_class for part in walk(frame.node)}
+        found: defaultdict[object, list[tuple[ClassFrame, Region]]] = defaultdict(list)
+        asking = [frame for frame in module.frames if not frame.is_class] if module.dispatches else []
+        around = {part: frame for frame in asking for part in walk(frame.node)}
         for name, named, parts in (each for each in module.dispatches if each[1] in around):
-            for thing in self._values.of(named, around[named]):
+            frame = around[named]
+            for thing in self._values.of(named, frame):
                 for each in (each for part in thing.parts for each in part) if isinstance(thing, Pair) else (thing,):
                     if isinstance(each, ClassObject):
-                        found[around[named], name].append((each.cls, parts))
-        for method in sending:
+                        found[frame, name].append((each.cls, [(part, frame) for part in parts]))
+        for method in module.frames:
             if isinstance(method.parent, ClassFrame) and not isinstance(method.node, ast.Lambda):
-                found[method.node.name].append((method.parent, method.node.body))
+                sends = any(map(_may_be_sent_whole, method.nodes))
+                parts = method.node.body if sends else method.returned
+                found[method.node.name].append((method.parent, [(part, method) for part in parts]))
+        for key, cls, function in self._in_tables(module):
+            found[key].append((cls, [(line, function) for line in getattr(function.node, "body", ())]))
         yield from found.values()
 
-    def _rendering(self, regions: list[tuple[ClassFrame, list[Any]]]) -> None:
-        """Notes under which roles objects of several classes are sent, told apart by their class."""
-        sent = [(self._known(cls), _roles_sent(parts)) for cls, parts in regions]
-        if len(sent) > 1 and any(roles for _, roles in sent):
+    def _in_tables(self, module: Module) -> Iterator[tuple[object, ClassFrame, Frame]]:
+        """`{Said: show_said, Done: show_done}`, `@show.register` of `functools.singledispatch`: each with its table."""
+        for frame in module.frames:
+            for table in (node for node in frame.nodes if isinstance(node, ast.Dict)):
+                for key, value in zip(table.keys, table.values, strict=True):
+                    classes = [thing.cls for thing in self._values.of(key, frame) if isinstance(thing, ClassObject)]
+                    functions = [each.frame for each in self._values.of(value, frame) if isinstance(each, Function)]
+                    yield from ((table, classes[0], each) for each in functions if classes)
+            for name in frame.parameters[:1] if "register" in frame.decorators else ():
+                told = [thing.cls for thing in self._values.variable(frame, name) if isinstance(thing, Instance)]
+                yield from (("register", cls, frame) for cls in told if len(told) == 1)
+
+    def _rendering(self, regions: list[tuple[ClassFrame, Region]]) -> None:
+        """Notes as what objects of several classes are sent, told apart by their class."""
+        if len(regions) < 2:
+            return
+        sent = [self._sent(cls, region) for cls, region in regions]
+        if any(each.roles or each.made for each in sent):
             whole = set.intersection(*({self._known(base) for base in self._values.bases(cls)} for cls, _ in regions))
             self.rendered.append(Rendering(frozenset(whole), sent))
+
+    def _sent(self, cls: ClassFrame, region: Region) -> Sent:
+        """What a region sends, or makes, with the functions that it calls."""
+        region = [*region, *self._helping(cls, region)]
+        calls = ((n, frame) for part, frame in region for n in walk(part) if isinstance(n, ast.Call))
+        made = [(each, self._role_given(*at)) for at in calls if (each := self._values.constructed(*at))]
+        known = frozenset((self._known(each), role) for each, role in made if each is not cls)
+        return Sent(self._known(cls), _roles_sent([part for part, _ in region]), known)
+
+    def _role_given(self, call: ast.Call, frame: Frame) -> str | None:
+        roles = (self._role(value, frame) for value, _ in _given(call))
+        return next((role for role in roles if role is not None), None)
+
+    def _helping(self, cls: ClassFrame, region: Region) -> Iterator[tuple[Any, Frame]]:
+        """What functions of the project run that a region hands the object to."""
+        for call, frame in ((n, frame) for part, frame in region for n in walk(part) if isinstance(n, ast.Call)):
+            given = [arg.value if isinstance(arg, ast.Attribute) else arg for arg, _ in _given(call)]
+            if any(cls in self._values.instances(arg, frame) for arg in given):
+                for callee in self._values.callees(call, frame):
+                    yield from ((line, callee) for line in getattr(callee.node, "body", ()))
 
     def _assignment(self, node: ast.Assign, frame: Frame) -> None:
         """`message["tool_calls"] = ...`, where messages are sent as they are."""

@@ -92,7 +92,9 @@ class Messages:
     @cached_property
     def may_answer(self) -> bool:
         """Whether a message of the file could tell which calls it answers: whether it says any word for that."""
-        return any(word in self.facts.module.text for word in (*_ANSWERED, *words.RESULT_PARTS, _ORIGIN))
+        if any(word in self.facts.module.text for word in (*_ANSWERED, *words.RESULT_PARTS, _ORIGIN)):
+            return True  # else the program may call it otherwise
+        return any(not ex.keywords(call).keys().isdisjoint(_ANSWERED) for call in self.facts.module.nodes_of(cst.Call))
 
     def of(self, node: cst.BaseExpression, arguments: Arguments | None = None, depth: int = 0) -> list[Message]:
         """The messages that a value may be, one for each way it is made; empty where nothing shows that it is one."""

@@ -14,9 +14,10 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import LLMCall
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in, moved, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 
@@ -79,6 +80,7 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
     asked = [*facts.calls.values()] if requests is None else [*requests]
     found = {slot for call in asked for slot in anatomy.kept_elsewhere.sent_by(call.node)}
     queue = [call.history for call in asked if call.history is not None]
+    run: set[Scope] = set()
     while queue:
         node = ex.inner(queue.pop())
         for part in ex.alternatives(node):
@@ -86,6 +88,9 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
             queue.extend([part.for_in.iter] if isinstance(part, (cst.ListComp, cst.GeneratorExp)) else [])
             found.update(anatomy.kept_elsewhere.given_by(part) if isinstance(part, cst.Call) else ())
             slot = facts.slots.of(part)
+            if slot is not None and slot[0] == "return" and slot[1] not in run:  # what gives them another form
+                run.add(slot[1])
+                queue.extend(slot[1].returned)
             if slot is None or slot in found or slot[0] in {"call", "return"}:
                 continue
             found.add(slot)
@@ -93,6 +98,7 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
             queue.extend(_put_into(anatomy, slot))
             if slot[0] == "var":
                 queue.extend(anatomy.facts.given(slot))
+    found = {slot for slot in found if made_in(slot) not in run or is_parameter(slot)}
     return found | _of_callers(anatomy, found)
 
 

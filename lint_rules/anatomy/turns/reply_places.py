@@ -375,7 +375,9 @@ def _is_sought(value: cst.CSTNode) -> bool:
 
 
 def stores_by_name(call: cst.Call) -> bool:
-    """Whether a call stores what it gets, as far as its name and that of its object tell."""
+    """Whether a call stores what it gets, as far as its name and that of its object tell; `set(ids)` does not."""
+    if type(call.func) is cst.Name and call.func.value in {"set", "frozenset"}:
+        return False
     return bool(_STORING.search(ex.called_name(call).lower())) or is_store(ex.receiver(call))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import Known, sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -21,18 +22,21 @@ _TAKING = frozenset({"pop", "popleft"})
 
 
 def come_from(facts: Known) -> frozenset[Slot]:
-    """The places of which a part, or all, is kept as said by the model; calls among them."""
-    return origins(facts, _kept(facts))
+    """The places of which a part, or all, is kept as said by the model; calls among them.
+
+    Not those behind a history: what is in there was said before, and is only put into another form.
+    """
+    return origins(facts, _kept(facts), behind=Kind.HISTORY)
 
 
-def origins(facts: Known, values: Iterable[cst.BaseExpression]) -> frozenset[Slot]:
-    """The places from which values come, or of which they are a part, an element, or another form."""
+def origins(facts: Known, values: Iterable[cst.BaseExpression], *, behind: Kind | None = None) -> frozenset[Slot]:
+    """The places from which values come, or of which they are a part, an element, or form; none `behind` a kind."""
     found: set[Slot] = set()
     queue = [*values]
     for value in queue:
         for part in ex.alternatives(value):
             slot = facts.slots.of(part)
-            if slot is not None and slot not in found:
+            if slot is not None and slot not in found and behind not in facts.of(slot):
                 found.add(slot)
                 queue += [*facts.assigned(slot), *facts.gone_through(slot)]
                 queue += [part for whole, number in facts.unpacked(slot) for part in _unpacked(facts, whole, number)]

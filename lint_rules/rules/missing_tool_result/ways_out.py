@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import libcst as cst
@@ -80,7 +81,13 @@ class WaysOut:
         for taken in calls_in_loops(self.anatomy, self.answers, self.function, self.ends):
             stores = self.ends.stores & taken.region.inside
             if not stores or taken.region.reached(taken.region.starts, stores) & taken.region.answering:
-                yield taken  # else each call is stored by itself, or again and again: AGL605
+                yield taken
+                continue
+            alone = [s.node for s in self.ends.stored if s.calls is not None and taken.hand.mentions(s.calls)]
+            ways = (way for point in self.anatomy.points(self.function, alone) for way in point.successors)
+            behind = [target for target, kind in ways if kind != "exception"]
+            if behind:  # else the message is stored again and again: AGL605
+                yield replace(taken, region=taken.region.begun(behind), is_alone=True)
 
     @cached_property
     def _asked(self) -> list[Asked]:
@@ -102,7 +109,7 @@ class WaysOut:
     def _after(self, taken: Taken, escape: Escape) -> str | None:
         """How the conversation goes on once the loop is left: at once, or after the calls behind this one."""
         ends, region = self.ends, taken.region
-        stored = ends.is_stored_before(taken.headers)
+        stored = taken.is_alone or ends.is_stored_before(taken.headers)
         if escape.exit not in taken.headers:
             how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags)
             is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
@@ -132,7 +139,7 @@ class WaysOut:
 
     def _left(self, taken: Taken) -> Iterator[Draft]:
         """Ways on which the loop is left while there are calls behind the one in hand."""
-        if taken.loop is None or one_at_a_time(self.anatomy, self.function):
+        if taken.loop is None or taken.is_alone or one_at_a_time(self.anatomy, self.function):
             return
         stored = self.ends.is_stored_before(taken.headers)
         for escape in Escapes(taken.region).leavings(self.ends.takes_back):
@@ -226,7 +233,8 @@ class WaysOut:
 
     def _faults(self, taken: Taken) -> Iterator[tuple[Fault, Point]]:
         """What may fail before the call is answered, with where the error lands."""
-        if taken.asked is None and not (self.ends.stores and self.ends.is_stored_before(taken.headers)):
+        stored = taken.is_alone or (self.ends.stores and self.ends.is_stored_before(taken.headers))
+        if taken.asked is None and not stored:
             return
         for point in taken.region.unsettled:
             for fault in self._failing.at(taken.hand, point, self.function):
