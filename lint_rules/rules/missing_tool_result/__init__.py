@@ -82,7 +82,9 @@ the forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain, by the id of the 
 
 **Silent when**
 
-- nothing says that the calls are in what is sent: no message with them is stored, and no result names its call;
+- nothing says that the calls are in what is sent: no message with them is stored, and no result names its call, or
+  has no id where the reply is stored as text alone;
+- the function of the project that runs the tool takes all that fails there;
 - the call is answered further down, in `finally`, by another loop, or put aside or handed on with the history;
 - the message is taken back: the history is cut, rolled back, begun anew, or ends with the function;
 - a function that pairs calls and results goes over the history before it is sent;

@@ -433,8 +433,10 @@ def _is_said_instead(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 
 def _flags(anatomy: Anatomy, text: ErrorText) -> set[str]:
     """The other names that are bound where an error is handled, or where its request is made, and tell of it."""
-    guard = next(outer for outer in anatomy.module.ancestors(text.node) if isinstance(outer, (cst.Try, cst.If)))
-    bound = {name for node in walk_scope(guard) if isinstance(node, _BINDING) for t in ex.targets(node)
+    around = (outer for outer in anatomy.module.ancestors(text.node) if isinstance(outer, (cst.Try, cst.If)))
+    guard = next(around, None)  # none where all the rest of a function is behind `if response.ok: return ...`
+    nodes = walk_scope(guard) if guard is not None else ()
+    bound = {name for node in nodes if isinstance(node, _BINDING) for t in ex.targets(node)
              for name in ex.target_names(t) if _is_constant(node.value) or anatomy.module.in_handler(node)}  # fmt: skip
     targets = ex.targets(text.node) if isinstance(text.node, _BINDING) else []
     return bound - {name for target in targets for name in ex.target_names(target)}
