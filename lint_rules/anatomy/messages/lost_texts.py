@@ -86,12 +86,14 @@ class Lost:
         sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
         return any(size is not None and size < most for size in sizes)
 
-    def _is_given(self, text: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...]) -> bool:
+    def _is_given(
+        self, text: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...], seen: set[str] | None = None
+    ) -> bool:
         """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on.
 
         Or of what is known as the arguments of a call.
         """
-        queue, seen = [*ex.alternatives(text)], set[str]()
+        queue, seen = [*ex.alternatives(text)], set() if seen is None else seen
         for value in map(ex.inner, queue):
             if not self.facts.kinds(value).keys().isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}):
                 return True
@@ -103,7 +105,7 @@ class Lost:
                 queue += [part for arg in value.args[:1] for part in ex.alternatives(arg.value)]
             elif isinstance(value, cst.FormattedString):
                 parts = [part.expression for part in value.parts if isinstance(part, cst.FormattedStringExpression)]
-                if parts and all(self._is_given(part, given, calls) for part in parts):
+                if parts and all(self._is_given(part, given, calls, {*seen}) for part in parts):
                     return True
             elif (pair := ex.member(value)) is not None:
                 queue.append(pair[0])
