@@ -25,6 +25,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
+_DEEPEST = 3
 _ALONE = frozenset({cst.Expr, cst.Await})
 """Around a call that is made for its effect."""
 _ID_KEYWORDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "tool_id"})
@@ -152,7 +153,7 @@ class Transcript:
     def _by_helpers(self, function: Scope) -> Iterator[Stored]:
         for site in self._graph.calls[function]:
             if not self._makes_default(site.node):
-                yield from self._ran(site.node, site.node, function, {}, set())
+                yield from self._ran(site.node, site.node, function, {}, (function,))
 
     def _makes_default(self, call: cst.Call) -> bool:
         """Whether a call makes an object for want of one: what that begins with is not put into the one that is there.
@@ -168,20 +169,19 @@ class Transcript:
         return type(outer) is cst.BooleanOperation and outer.right is call
 
     def _ran(
-        self, call: cst.Call, place: cst.Call, function: Scope, arguments: Arguments, seen: set[cst.Call]
+        self, call: cst.Call, place: cst.Call, function: Scope, arguments: Arguments, above: tuple[Scope, ...]
     ) -> Iterator[Stored]:
         """What running `call` stores, seen from `place` in `function`."""
         callee = self.facts.slots.callee(call)
-        if callee is None or callee is function or call in seen or not self._writes.does_write(callee):
+        if callee is None or callee in above or len(above) > _DEEPEST or not self._writes.does_write(callee):
             return
-        seen.add(call)
         inside = {**arguments, **self.given(call)}
         for stored in self._direct(callee, inside):
             slot = self._outside(stored.slot, callee, inside) if stored.slot is not None else None
             if slot is not None:
                 yield Stored(place, function, slot, stored.kind, stored.message, stored.write)
         for site in self._graph.calls[callee]:
-            yield from self._ran(site.node, place, function, inside, seen)
+            yield from self._ran(site.node, place, function, inside, (*above, callee))
 
     def seen_from(self, call: cst.Call, slot: Slot) -> Slot | None:
         """A slot of the function that `call` runs as the caller names it; None for what lives in that function only."""
@@ -203,9 +203,10 @@ class Transcript:
         if slot[0] != "var" or slot[1] is not callee:
             return slot
         found = begun = slot if slot in arguments else self.parameter(slot, callee)
-        seen: set[Slot | None] = set()  # a parameter that holds a parameter of the function in between
-        while found not in seen and (given := arguments.get(found) if found is not None else None) is not None:
-            seen.add(found)
+        for _ in range(_DEEPEST + 1):  # a parameter that holds a parameter of the function in between
+            given = arguments.get(found) if found is not None else None
+            if given is None:
+                break
             found = self.facts.slots.of(given)
         return None if found == begun else found
 

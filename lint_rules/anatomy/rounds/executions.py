@@ -74,14 +74,12 @@ def only_computes(facts: Facts, function: Scope) -> bool:
     """Whether a function works something out of values, and nothing is done by it: `sha256(dumps(arguments))`."""
     if function.kind != "function" or function.is_async or function.nodes_of(cst.Raise):
         return False
-    return all(computes(facts, call) for call in function.nodes_of(cst.Call))
-
-
-def computes(facts: Facts, call: cst.Call) -> bool:
-    """Whether a call works something out, or makes an object, and does nothing."""
-    callee = facts.slots.callee(call)
-    known = only_computes(facts, callee) if callee is not None else _is_of_values(facts, call)
-    return known or facts.slots.constructed(call) is not None
+    for call in function.nodes_of(cst.Call):
+        callee = facts.slots.callee(call)
+        known = only_computes(facts, callee) if callee is not None else _is_of_values(facts, call)
+        if not known and facts.slots.constructed(call) is None:
+            return False
+    return True
 
 
 def _is_of_values(facts: Facts, call: cst.Call) -> bool:

@@ -65,9 +65,8 @@ class Chat:
    that could store it; or past where the function stores its turn outside of the program otherwise;
 5. a way leads from a reply without tool calls to the same request, and past the only place in the round that stores;
    or a message of the user or the system takes the reply's place, and is not made of it;
-6. a list takes the messages that the run it was given to calls new;
-7. a history that goes on is set back to its length, or to a copy of it, from before tools have run in it; or
-8. a coroutine function of the project, called as a statement, would add to a history, or to what is read again.
+6. a list takes the messages that the run it was given to calls new; or
+7. a coroutine function of the project, called as a statement, would add to a history, or to what is read again.
 
 **Followed**: helpers, methods and callers of the file, and functions of other files that a call leads to. What lasts is
 an attribute, a global, an entry of one, a table, file or key that is read again, or an object that keeps what it is
@@ -80,7 +79,6 @@ told and gives it back.
 - the list, or what tools gave, is given back to the caller;
 - an `if` around the store is the program's own wish: one that does not ask for tool calls;
 - what is told is no part of what the model is asked with: a list that is shown, a log, a count;
-- the history is set back on every way, or what was done is told in it by a note;
 - a person stores by a command (`if text == "save"`);
 - a turn has no next one: its list begins anew each time, or its object is made for one task;
 - the question is one beside the conversation (`[*history, question]`), or the API keeps the conversation;
@@ -110,7 +108,6 @@ from lint_rules.rules.unsaved_turn_history.forgotten import Forgotten, Passed, f
 from lint_rules.rules.unsaved_turn_history.handover import unhanded_turns
 from lint_rules.rules.unsaved_turn_history.repeated_requests import RepeatedRequest, repeated_requests
 from lint_rules.rules.unsaved_turn_history.replaced import Replaced, replaced_histories
-from lint_rules.rules.unsaved_turn_history.rolled_back import rolled_back
 from lint_rules.rules.unsaved_turn_history.turn_ends import TurnEnd, turn_ends
 from lint_rules.rules.unsaved_turn_history.unawaited import Unrun, unrun_stores
 from lint_rules.syntax import expressions as ex
@@ -134,7 +131,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for replaced in replaced_histories(anatomy):
         yield _replaced(replaced)
     yield from map(_never_run, unrun_stores(anatomy))
-    yield from map(_taken_back, rolled_back(anatomy))
     waiting = [*unhanded_turns(anatomy)]
     known = {anatomy.module.scope_of[found.turn].function for found in waiting}
     yield from map(_ended, (*waiting, *turn_ends(anatomy, known)))
@@ -192,13 +188,6 @@ def _replaced(found: Replaced) -> Draft:
     message = f"`{value}` holds the messages of this turn only: all turns before it are lost from `{history}`"
     cure = f"add them: `{history}.extend({value})`"
     return Draft(found.node, message, cure, (Note(found.call, f"the turn, which was given `{history}`"),))
-
-
-def _taken_back(found: TurnEnd) -> Draft:
-    history = describe(found.waiting) if found.waiting is not None else ""
-    message = f"`{history}` is set back here, though tools may have run: the next turn does it all again"
-    notes = (Note(found.told, "to what was there by then"), Note(found.turn, "results of tools came in here"))
-    return Draft(found.leaves, message, "keep the calls that were run, with their results", notes)
 
 
 def _never_run(found: Unrun) -> Draft:

@@ -38,14 +38,14 @@ from lint_rules.syntax.walk import walk
 
 _PUT = frozenset({*GROWING, "rebind"})
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
-Way = Literal["leaves", "handler", "error", "run", "request", "yield", "back"]
+Way = Literal["leaves", "handler", "error", "run", "request", "yield"]
 
 
 @record
 class TurnEnd:
     """A way that passes by `told`, where a turn is stored: from `leaves`, which leaves the function, or fails, or is
     where the reader of a generator stops. `turn` is a part of it, or where its messages get into the list `waiting`.
-    An error ends the turn in `handler`, or leaves it. What goes "back" is set to what it was at `told`.
+    An error ends the turn in `handler`, or leaves it.
     """
 
     leaves: cst.CSTNode
