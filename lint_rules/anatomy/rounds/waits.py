@@ -11,6 +11,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
 from lint_rules.syntax.imports import Imports
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -67,7 +68,6 @@ class Waits:
         self.module = calls.facts.module
         self.slots = calls.facts.slots
         self._waiting = waiting
-        self._known: dict[Scope, bool] = {}
 
     def in_each_round(self, node: cst.While | cst.For, function: Scope) -> cst.CSTNode | None:
         """What waits, where no way round the loop goes past all of that; None where one does.
@@ -124,16 +124,14 @@ class Waits:
         callee = self.slots.callee(call)
         if callee is None:
             return self._waiting(call, self.module.imports)
-        if callee not in self._known:
-            self._known[callee] = False  # what runs itself has to come to an end without that
-            self._known[callee] = self._always_waits(callee)
-        return self._known[callee]
+        return self._always_waits(callee)
 
     def before(self, call: cst.Call, function: Scope) -> bool:
         """Whether no way through a function to a call of it goes past those that wait."""
         graph = self.flow(function)
         return self._barred(function, graph, self._points(graph, [call]))
 
+    @once(circular=False)  # what runs itself has to come to an end without that
     def _always_waits(self, function: Scope) -> bool:
         """Whether no way through a function goes past its calls that wait."""
         graph = self.flow(function) if isinstance(function.node, cst.FunctionDef) else None

@@ -195,12 +195,11 @@ class Failing:
         if self._facts.decoder(call) is not None:
             if hand.mentions(call):
                 yield Fault(call, call, _MALFORMED, parsing=True)
-        elif self._takes_all(call):
             return
-        elif self._asks_server(hand, call) or self._runs_tool(hand, call):
-            yield Fault(call, call, _ANY, tool=True)
-        elif any(arg.star == "**" and hand.mentions(arg.value) for arg in call.args):
-            yield Fault(call, call, _ANY)
+        is_tool = self._asks_server(hand, call) or self._runs_tool(hand, call)
+        if is_tool or any(arg.star == "**" and hand.mentions(arg.value) for arg in call.args):
+            if not self._takes_all(call):
+                yield Fault(call, call, _ANY, tool=is_tool)
         else:
             yield from self._of_callee(hand, call, function)
 
