@@ -23,6 +23,7 @@ from lint_rules.anatomy.cuts.handed import (
     arriving,
     bases_elsewhere,
     handed,
+    passed_on,
     placed,
     valued,
 )
@@ -181,7 +182,10 @@ def _anatomy(
         return callers(anatomy, runs, MOST_HOPS)
 
     def arrived(
-        name: str, summary: Callable[[Anatomy], Iterable[Arrived]], tells: Callable[[bytes], bool] = lambda source: True
+        name: str,
+        summary: Callable[[Anatomy], Iterable[Arrived]],
+        tells: Callable[[bytes], bool] = lambda source: True,
+        along: Callable[[Iterable[Arrived]], Iterable[Arrived]] = iter,
     ) -> list[Arrived]:
         if project is None:
             return []
@@ -191,13 +195,14 @@ def _anatomy(
         for path in places:  # who has an object by way of another one's does not import its file
             importing.update(importers_of(path, project, speaks))
         told = _summaries(name, importing.items(), options, project, read, summary)
-        return [own for said in told for each in said for own in arriving(each, anatomy, above)]
+        all_told = along(each for said in told for each in said)
+        return [own for each in all_told for own in arriving(each, anatomy, above)]
 
     def given() -> list[Handed]:
-        return arrived("handed", handed)
+        return arrived("handed", handed, along=passed_on)
 
     def values() -> list[Handed]:
-        return arrived("valued", valued)
+        return arrived("valued", valued, along=passed_on)
 
     def tools() -> dict[str, frozenset[str] | None]:
         return _read_by_models(module, options, near, project)

@@ -7,7 +7,7 @@ and an agent that hands itself to its commands. Whoever cuts a list in one file 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeVar
@@ -35,11 +35,11 @@ from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import TOLD, Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.finding import Span
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
 What = Literal[
@@ -56,6 +56,7 @@ What = Literal[
     "object",
     "instance",
     "value",
+    "passed",
     "other",
 ]
 _HELD: tuple[Role, ...] = ("tool", "system")
@@ -70,7 +71,8 @@ class Handed:
     message, all the `calls` of one that is stored with them and that nobody sees to else, what a model has answered,
     beside the question (a `turn`), the `content` of a message, a role, a `number`, a `document` that holds a list, a
     `part` of what comes back whose messages are stored or sent, an `instance` of the class `cls` (the module as the
-    file at `path` imports it, and the name there), a `value` of these `kinds`; with messages of these `roles`. It is
+    file at `path` imports it, and the name there), a `value` of these `kinds`, or whatever comes `through` a function
+    of that file, by its name, the name of a parameter, and the place of that; with messages of these `roles`. It is
     `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is (of a value:
     whoever hands it over makes something of them); or who reads what is yielded may have `left`. A document is begun
     `anew` where there is none. What comes back is `used` as a list of messages, `sent` to a model that is offered
@@ -100,6 +102,7 @@ class Handed:
     kinds: frozenset[Kind] = frozenset()
     quiet: bool = False
     example: bool = False
+    through: tuple[str, str, int] | None = None
 
     @property
     def holder(self) -> str:
@@ -134,8 +137,10 @@ class _Told(NamedTuple):
     kinds: frozenset[Kind] = frozenset()
     quiet: bool = False
     example: bool = False
+    through: tuple[str, str, int] | None = None
 
 
+_NOWHERE = Span(0, 0, 0, 0)
 _NOTHING = _Told(None, "other", frozenset(), quiet=True)
 
 
@@ -177,6 +182,28 @@ def bases_elsewhere(anatomy: Anatomy) -> Bases:
 
 
 Arrived = TypeVar("Arrived", Handed, Said)
+
+
+def passed_on(told: Iterable[Handed]) -> list[Handed]:
+    """All that some files hand to others, also through functions that only hand on what they get."""
+    found = [*told]
+    ways = [(os.path.abspath(each.path), each.through, each) for each in found if each.through is not None]
+    seen = {_without_place(each) for each in found}
+    for each in found if ways else ():
+        for path, through, way in ways if each.through is None else ():
+            if (each.file, each.owner) == (path, through[0]) and each.part in through[1:]:
+                on = replace(
+                    each, file=way.file, owner=way.owner, part=way.part, used=each.used and way.used,
+                    mended=each.mended or way.mended, sent=each.sent or way.sent, taken=each.taken | way.taken,
+                )  # fmt: skip
+                if _without_place(on) not in seen:
+                    seen.add(_without_place(on))
+                    found.append(on)
+    return [each for each in found if each.through is None]
+
+
+def _without_place(told: Handed) -> Handed:
+    return replace(told, span=_NOWHERE)
 
 
 def arriving(told: Arrived, anatomy: Anatomy, above: Bases) -> Iterator[Arrived]:
@@ -334,9 +361,20 @@ def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_To
         elif not arg.star:
             kept, taken = behind.keeps(arg.value), behind.taken(arg.value)
             known = list(_about(anatomy, arg.value)) or ([("other", frozenset(), "")] if kept or taken else [])
+            yield from _passed(anatomy, part, arg.value)
             tools = any("tool" in roles for _, roles, _ in known)
             beside = tools and anatomy.contents.beside(anatomy.contents.flowing_into(arg.value))
             yield from (_Told(part, *each, kept=kept, taken=taken, beside=beside) for each in known)
+
+
+def _passed(anatomy: Anatomy, part: str | int, value: cst.BaseExpression) -> Iterator[_Told]:
+    """What a function hands on as it has got it."""
+    slot = anatomy.facts.slots.of_name(value)
+    if slot is None or not is_parameter(slot) or slot[1].kind != "function":
+        return
+    names = [each.name.value for each in parameters(slot[1])][1 if is_method(slot[1]) else 0 :]
+    if slot[2] in names:
+        yield _Told(part, "passed", frozenset(), through=(slot[1].qualname, slot[2], names.index(slot[2])))
 
 
 def _values(anatomy: Anatomy, call: cst.Call) -> Iterator[_Told]:
@@ -344,6 +382,7 @@ def _values(anatomy: Anatomy, call: cst.Call) -> Iterator[_Told]:
         part = arg.keyword.value if arg.keyword is not None else place
         if not arg.star and constant(anatomy, arg.value) is None:
             yield from (_Told(part, "instance", frozenset(), cls=cls) for cls in _instance(anatomy, arg.value))
+            yield from _passed(anatomy, part, arg.value)
             kinds = TOLD & anatomy.facts.kinds(arg.value).keys()
             taken = _taken(anatomy, call) if Kind.ARGUMENTS_TEXT in kinds else frozenset[str]()
             yield from [_Told(part, "value", frozenset(), kinds=frozenset(kinds), taken=taken)] if kinds else []

@@ -169,7 +169,7 @@ class Contents:
         """
         within = [*slots]
         here = any(_stands_beside(self.facts, one) for slot in within for one in self._put.get(slot, ()))
-        return here or any(each.beside for slot in within for each in self._arrived.get(slot, ()))
+        return here or any(each.beside for slot in within for each in self.arrived.get(slot, ()))
 
     def calls_beside(self, slots: Iterable[Slot]) -> bool:
         """Whether calls do, of messages that this file puts there."""
@@ -299,7 +299,7 @@ class Contents:
 
     def _given(self, node: cst.BaseExpression, role: Role | None, *, mended: bool = False) -> Proof | None:
         """Where another file puts messages into a list, or those of a role: it hands the list, or what is put there."""
-        handed = self._arrived if mended else self.handed
+        handed = self.arrived if mended else self.handed
         for slot in self.flowing_into(node) if handed else ():
             for each in (*handed.get(slot, ()), *self._put_from_elsewhere(slot)):
                 if role in each.roles or (role is None and each.what in {"history", "message"}):
@@ -316,16 +316,17 @@ class Contents:
 
     @cached_property
     def handed(self) -> dict[Slot, list[Handed]]:
-        """What other files hand to this one, by the slot in which it arrives; not what they mend when it comes back."""
+        """What other files hand to this one, as in `arrived`; not what they mend when it comes back."""
         mended = {each.holder for each in self.anatomy.handed if each.mended}
         return {
             slot: left
-            for slot, told in self._arrived.items()
+            for slot, told in self.arrived.items()
             if (left := [each for each in told if each.holder not in mended])
         }
 
     @cached_property
-    def _arrived(self) -> dict[Slot, list[Handed]]:
+    def arrived(self) -> dict[Slot, list[Handed]]:
+        """What other files hand to this one, by the slot in which it arrives."""
         found: defaultdict[Slot, list[Handed]] = defaultdict(list)
         for each in self.anatomy.handed:
             for slot in self.arrives(each):

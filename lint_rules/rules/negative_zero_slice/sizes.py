@@ -134,7 +134,7 @@ class Sizes:
             found = self.zero(value, site.node, site.caller, depth + 1)
             if found is not None:
                 return found
-        numbers = [each.number for each in self.anatomy.contents.handed.get(slot, ())]
+        numbers = [each.number for each in self.anatomy.contents.arrived.get(slot, ())]
         known = bool(numbers) and all(number is not None and number > 0 for number in numbers)
         if passed or known or self.anatomy.calls.sites[function]:
             return None
