@@ -201,13 +201,15 @@ def _spread(call: cst.Call, facts: Forms) -> list[cst.BaseExpression]:
 
 
 def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms) -> LLMCall | None:
-    """Wrappers of other files: a request's keywords, or an asking name beside a history or a model's reply."""
+    """Wrappers of other files: a request's keywords, its body for a model's reply, or an asking name beside either."""
     name = ex.called_name(call)
     if not name or name[0].isupper():
         return None
     asks = _asks(name)
     takes_messages, sends_items = "messages" in given, words.sent_under(given) == "input"
-    if not (asks or takes_messages or sends_items or name in words.LANGCHAIN_CALLS or name in words.SESSION_CALLS):
+    gives_reply = facts.read_as_reply(call) and bool(call.args)
+    known = name in words.LANGCHAIN_CALLS or name in words.SESSION_CALLS
+    if not (asks or takes_messages or sends_items or known or (gives_reply and facts.has_bodies)):
         return None
     if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
         return None
@@ -224,18 +226,17 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         return LLMCall(call, name, "asks a LangChain chat model", sent[0], sent[1] or whole)
     if name in words.SESSION_CALLS and base is not None and _is_session(call, base, facts):
         return LLMCall(call, name, "goes on with a chat session, which keeps the history", None, None)
-    if not asks:
-        return None
-    sent = _sent(call, ("messages", "history", "conversation"), facts)
+    sent = _sent(call, ("messages", "history", "conversation"), facts) if asks else (None, None)
     if sent[1] is not None and Kind.HISTORY in facts.kinds(sent[1]):
         return LLMCall(call, name, "is asked with a message history", *sent)
-    handed = call.args if facts.has_bodies and not facts.module.is_statement(call) else ()
+    used = (asks or gives_reply) and not facts.module.is_statement(call)
+    handed = call.args if facts.has_bodies and used else ()
     for body in (body for arg in handed for body in _bodies(arg.value, facts)):
         key = words.sent_under(body)
         history = body[key] if key is not None else None
         how = f"is asked with what has `{key or 'prompt'}` and a model's parameters"
         return LLMCall(call, name, how, key, history, body=body)
-    if facts.read_as_reply(call) and call.args:
+    if asks and gives_reply:
         whole = _given_alone(call) if sent[1] is None else None
         return LLMCall(call, name, "its result is read as a model's reply", sent[0], sent[1] or whole)
     return None
