@@ -14,6 +14,7 @@ from lint_rules.anatomy.cuts.fates import lasting_parts
 from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.classes import given_elsewhere, given_when_made
+from lint_rules.anatomy.messages.sent import Sent, what_is_sent
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.known import sources
@@ -70,7 +71,16 @@ class OpenEnds:
 
     @cached_property
     def _requests(self) -> list[cst.Call]:
-        return [call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks_here(call)]
+        asked = (call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks_here(call))
+        return [call for call in asked if not self._sends_another(call)]
+
+    def _sends_another(self, call: cst.Call) -> bool:
+        """Whether a request sends a list that this function makes of none of the histories: another talk."""
+        ask = self.anatomy.facts.calls.get(call)
+        sent = what_is_sent(self.anatomy, [ask]) if ask is not None and self.histories else Sent()
+        own = all(slot[:2] == ("var", self.function) and not is_parameter(slot) for slot in sent.slots)
+        apart = own and sent.slots.isdisjoint(self.histories)
+        return bool(sent.nodes) and apart and not any(isinstance(node, cst.Call) for node in sent.nodes)
 
     def mends(self, point: Point) -> bool:
         """Whether a point may give answers after all, or takes the message with the calls out of the history."""
