@@ -31,7 +31,7 @@ _SAID = ("content", "output", "result", "text")
 _ANSWERS = frozenset({"tool", "function", "tool_result", "function_call_output"})
 _IDS = frozenset({"tool_call_id", "tool_use_id", "call_id"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_TURNS = frozenset({"loads", "str", "dict", "list"})
+_TURNS = frozenset({"loads", "str", "int", "float", "dict", "list"})
 """Functions that give what they get in another form."""
 _MOST = 200
 """How many functions are followed into what they give back."""
@@ -85,14 +85,14 @@ class _Told:
             if frame.module is not self._module or frame.is_bodiless:  # then others say what it does
                 found.setdefault(frame, handed[frame])
             passed_on = [run for value in frame.returned for run in self._runs(value, frame, place)]
-            if type(frame.node) is ast.Lambda:  # what it runs is the tool
-                found |= {run.callee: None for run in passed_on}
             for run in passed_on:
                 if (run.callee, run.place) not in known and len(queue) < _MOST:
                     known.add((run.callee, run.place))
                     if run.callee not in handed:
                         handed[run.callee] = self._written(run.call, run.callee, frame, handed[frame])
                     queue.append((run.callee, run.place))
+                if type(frame.node) is ast.Lambda:  # what it runs is the tool, with what it hands on
+                    found[run.callee] = self._written(run.call, run.callee, frame, handed[frame])
         return ((frame, written) for frame, written in found.items() if type(frame.node) is not ast.Lambda)
 
     def _written(
