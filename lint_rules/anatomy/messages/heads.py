@@ -117,6 +117,11 @@ class _Way(NamedTuple):
     def told(self, told: bool) -> _Way:
         return self._replace(marked=self.marked or told)
 
+    def around(self, slot: Slot) -> _Way:
+        """The way on to a name, which a function around this one may have."""
+        owner = slot[1].function if slot[0] == "var" else self.function
+        return self if owner is self.function else self._replace(function=owner, calls=())
+
 
 _SAME_TEXT = frozenset({"decode", "encode", "strip", "lstrip", "rstrip", "replace"})
 """Methods of texts and bytes that give what they are called on, but for its form or a few characters."""
@@ -288,9 +293,9 @@ class Heads:
 
     def _named(self, node: cst.Name, way: _Way) -> Iterator[Head]:
         slot = self.facts.slots.of(node)
-        if slot is None or slot in way.seen or slot[0] != "var" or slot[1].function is not way.function:
+        if slot is None or slot in way.seen or slot[0] != "var" or not _is_in(slot, way.function):
             return
-        way = way._replace(seen=way.seen | {slot})
+        way = way.around(slot)._replace(seen=way.seen | {slot})
         added = [
             node.value for node in way.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == slot
         ]
@@ -343,8 +348,8 @@ class Heads:
             elif isinstance(part, (cst.List, cst.Tuple)):
                 for element in part.elements:
                     yield from self._find(element.value, way._replace(each=False))
-            elif slot is not None and slot not in way.seen and (slot[0] != "var" or slot[1] is way.function):
-                inner = way._replace(seen=way.seen | {slot})
+            elif slot is not None and slot not in way.seen and (slot[0] != "var" or _is_in(slot, way.function)):
+                inner = way.around(slot)._replace(seen=way.seen | {slot})
                 yield from self._added(slot, inner)
                 told = any(self._tells(value) for call in self.facts.grown(slot) for value in _put_by(call))
                 for value in self.facts.assigned(slot):
@@ -652,6 +657,11 @@ def _parts_set(anatomy: Anatomy, function: Scope) -> dict[Slot, list[tuple[str, 
             if slot is not None:
                 found.setdefault(slot, []).append((key, node.value))
     return found
+
+
+def _is_in(slot: Slot, function: Scope) -> bool:
+    """Whether a name is one of a function, or of those around it."""
+    return function.within(slot[1].function) and (slot[1].function is function or slot[1].function.kind != "module")
 
 
 def _makes_mark(value: cst.BaseExpression) -> bool:
