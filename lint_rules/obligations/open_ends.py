@@ -14,7 +14,7 @@ from lint_rules.anatomy.cuts.fates import lasting_parts
 from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.classes import given_elsewhere, given_when_made
-from lint_rules.anatomy.messages.sent import Sent, what_is_sent
+from lint_rules.anatomy.messages.sent import what_is_made
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.known import sources
@@ -77,10 +77,17 @@ class OpenEnds:
     def _sends_another(self, call: cst.Call) -> bool:
         """Whether a request sends a list that this function makes of none of the histories: another talk."""
         ask = self.anatomy.facts.calls.get(call)
-        sent = what_is_sent(self.anatomy, [ask]) if ask is not None and self.histories else Sent()
-        own = all(slot[:2] == ("var", self.function) and not is_parameter(slot) for slot in sent.slots)
-        apart = own and sent.slots.isdisjoint(self.histories)
-        return bool(sent.nodes) and apart and not any(isinstance(node, cst.Call) for node in sent.nodes)
+        history = ask.history if ask is not None and self.histories else None
+        if history is None or self.anatomy.facts.slots.of(history) in self.histories:
+            return False
+        if not all(map(self._is_made_here, self.histories)):
+            return False
+        sent = what_is_made(self.anatomy, [history])
+        apart = sent.slots.isdisjoint(self.histories) and all(map(self._is_made_here, sent.slots))
+        return apart and not any(isinstance(node, cst.Call) for node in sent.nodes)
+
+    def _is_made_here(self, slot: Slot) -> bool:
+        return slot[:2] == ("var", self.function) and not is_parameter(slot)
 
     def mends(self, point: Point) -> bool:
         """Whether a point may give answers after all, or takes the message with the calls out of the history."""
