@@ -18,9 +18,9 @@ from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, move
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope
 
-_DEEPEST = 3
 _WITH_CALLS = frozenset({Kind.CALLS, Kind.REPLY})
 
 
@@ -110,7 +110,7 @@ class LateRequests:
         return self._runs_tools(self._anatomy, call, 0)
 
     def _runs_tools(self, there: Anatomy, call: cst.Call, depth: int) -> bool:
-        found = body(there, call) if depth <= _DEEPEST else None
+        found = body(there, call) if depth <= DEEPEST else None
         if found is None:
             return runs_agent(there, call)
         if found not in self._answering:
@@ -143,7 +143,7 @@ class LateRequests:
 
     def _kept(self, there: Anatomy, call: cst.Call, depth: int) -> set[Slot]:
         found = body(there, call)
-        if found is None or depth > _DEEPEST:
+        if found is None or depth > DEEPEST:
             return set()
         inner, function = found
         reach = inner.calls.reachable(function)

@@ -19,11 +19,11 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
-_DEEPEST = 4
 _ADDING = re.compile(r"^_?a?(add|append|extend|insert|push|record|remember)(_|$|s$)")
 """Verbs that add to what is there, for stores whose class is not at hand: to save, set or write may replace it."""
 _REPLACING = re.compile(r"clear|reset|delete|remove|replace|truncate|overwrite|pop|set_|start|begin|new_|create")
@@ -139,7 +139,7 @@ class Moves:
     def _loaded(self, value: cst.BaseExpression, move: Move, depth: int) -> cst.BaseExpression | None:
         value = ex.inner(value)
         cut = ex.slice_of(value)
-        if depth > _DEEPEST or (cut is not None and (cut.lower is not None or cut.upper is not None)):
+        if depth > DEEPEST or (cut is not None and (cut.lower is not None or cut.upper is not None)):
             return None
         if self.facts.slots.of(value) == move.target and depth:
             return value

@@ -23,11 +23,11 @@ from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk_scope
 
 _FRESH = frozenset({"list", "copy", "deepcopy", "deque", "dict"})
-_DEEPEST = 4
 _TAKES_OUT = re.compile(r"rollback|delete|remove|clear|discard|undo|reset|pop|truncate|expunge", re.I)
 """What functions are called that take rows away, or never write them."""
 
@@ -249,7 +249,7 @@ class OpenEnds:
         if any(slot == self.anatomy.facts.slots.parameter(owner, p.name.value) for p in parameters(owner)):
             return self._callers_keep(slot, owner, depth, surely)
         values = [(value, owner) for value in self.anatomy.facts.assigned(slot)]
-        values += self.anatomy.aliases.given_back(slot) if depth < _DEEPEST else []
+        values += self.anatomy.aliases.given_back(slot) if depth < DEEPEST else []
         kept = any(self._is_kept(value, of, depth) for value, of in values) or self._is_moved(slot, owner, depth)
         return kept or self._is_given_on(slot, owner)
 
@@ -275,7 +275,7 @@ class OpenEnds:
 
     def _is_moved(self, slot: Slot, owner: Scope, depth: int) -> bool:
         """Whether all messages of a local list are put into one that lives on."""
-        if depth > _DEEPEST or owner is not self.function:
+        if depth > DEEPEST or owner is not self.function:
             return False
         slots = self.anatomy.facts.slots
         return any(
@@ -297,14 +297,14 @@ class OpenEnds:
             inside = self.anatomy.facts.slots.of(part)
             if inside is not None and inside[0] == "call" and inside[1] is part:
                 inside = given_elsewhere(self.anatomy, part)
-            if inside is not None and depth < _DEEPEST and inside[0] != "call":
+            if inside is not None and depth < DEEPEST and inside[0] != "call":
                 if self.outlives(inside, owner, depth + 1):
                     return True
         return False
 
     def _callers_keep(self, slot: Slot, owner: Scope, depth: int, surely: bool) -> bool:
         """Whether the callers in this file keep the list that they pass, or one in another; unknown callers do."""
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             return False
         sites = [site for site in self.anatomy.calls.sites[owner] if site.caller is not owner]
         if not sites:

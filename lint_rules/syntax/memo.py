@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import TypeVar
 
-DEEPEST = 8
+DEEPEST = 12
 """Questions of one kind that may hang on each other: values that come through more hands are unknown."""
 
 Owner = TypeVar("Owner")

@@ -11,6 +11,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import fields
 
 ARGUMENT_NAMES = frozenset(
@@ -21,8 +22,6 @@ LISTS = frozenset({"list", "tuple", "sorted", "set", "frozenset"})
 _PUTTERS = frozenset({"add", "append", "appendleft", "insert", "extend", "update", "setdefault"})
 
 _PAIRING = frozenset({"enumerate", "zip", "items", "pairwise"})
-
-_DEEPEST = 12
 
 
 class CallPlaces:
@@ -174,7 +173,7 @@ class CallPlaces:
         kinds = self.facts.kinds(node)
         if kind in kinds or (kind is Kind.CALL and Kind.FUNCTION in kinds):
             return True
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             return False
         if isinstance(node, (cst.ListComp, cst.GeneratorExp)):
             return kind is Kind.CALLS and self.is_call(node.elt, depth + 1)

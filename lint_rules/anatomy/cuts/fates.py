@@ -15,7 +15,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element, names_of_elements
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import DEEPEST, once
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -32,7 +32,6 @@ _STORERS = frozenset(
 )  # fmt: skip
 _REQUEST_KEYS = frozenset({"messages", "input", "contents"})
 _PASSES_ON = (cst.StarredElement, cst.List, cst.Tuple, cst.BooleanOperation, cst.NamedExpr, cst.Await)
-_DEEPEST = 12
 _ORDER: dict[str, int] = {"sent": 0, "stored": 1, "returned": 2}
 _OF_CALLS = frozenset({"tool_calls", "tool_call_id", "function_call"})
 """Parts by which the API pairs calls and results (OpenAI API reference, chat completions)."""
@@ -56,7 +55,7 @@ class Fates:
 
     def _goes(self, node: cst.CSTNode, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
         here = node
-        while len(seen) <= _DEEPEST:
+        while len(seen) <= DEEPEST:
             outer = self.module.parent[here]
             if self._passes_on(outer, here):
                 here = outer

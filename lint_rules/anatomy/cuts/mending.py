@@ -24,6 +24,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.anatomy.vocabulary import ANSWERED, IDS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk, walk_scope
@@ -36,7 +37,6 @@ _TAKE_AWAY = frozenset({"pop", "popleft", "remove"})
 _PASSES_ON = (
     cst.Await, cst.StarredElement, cst.List, cst.Tuple, cst.BinaryOperation, cst.BooleanOperation, cst.Element,
 )  # fmt: skip
-_DEEPEST = 3
 
 
 class Mending:
@@ -185,7 +185,7 @@ class Mending:
             self._bodies[function, calls] = False  # while it is looked at: functions call each other
             found = self._looks_for_ids(function) or self._takes_away(function, calls)
             found = found or any(map(self._answers_each, self.anatomy.calls.reachable(function)))
-            if not found and depth < _DEEPEST:
+            if not found and depth < DEEPEST:
                 own = {p.name.value for p in parameters(function)}
                 sites = (s for s in self.anatomy.calls.calls[function] if self._hands_on(s.node, own))
                 found = any(self.mends(site.callee, calls=calls, depth=depth + 1) for site in sites)
@@ -213,7 +213,7 @@ class Mending:
             for node in function.nodes_of(cst.BinaryOperation)
         )
 
-    def _is_of_call(self, node: cst.BaseExpression, deep: int = 2 * _DEEPEST) -> bool:
+    def _is_of_call(self, node: cst.BaseExpression, deep: int = 2 * DEEPEST) -> bool:
         """Whether all ids in a collection are those of calls, as they are stored: it says nothing of their results."""
         if isinstance(node, (cst.SetComp, cst.ListComp, cst.GeneratorExp)):
             pair = ex.member(node.elt)

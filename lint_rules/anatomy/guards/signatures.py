@@ -26,11 +26,11 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children
 
-_DEEPEST = 12
 _LONGEST = 5
 """Steps of a path: what lies deeper in records of records is unknown; `xs = (xs, x)` would have no end."""
 _MOST_SITES = 4
@@ -128,7 +128,7 @@ class _Trace:
 
         With a `path`, those of what is read there: of `{"name": a, "args": b}`, `b` is the part at `("args",)`.
         """
-        if depth > _DEEPEST or len(path) > _LONGEST:
+        if depth > DEEPEST or len(path) > _LONGEST:
             self.found.opaque = True
             return
         if self._inside and self.found.opaque:  # nothing is taken from an opaque helper
@@ -247,7 +247,7 @@ class _Trace:
     def _note_way(self, node: cst.BaseExpression, bound: Bound) -> None:
         """The variables that a part came through, and the history it was taken from."""
         here: cst.BaseExpression | None = node
-        for _ in range(_DEEPEST):
+        for _ in range(DEEPEST):
             if here is None:
                 return
             here = ex.inner(here)

@@ -13,9 +13,9 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import PLAIN, sources
 from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 
 _ANSWERS = frozenset({Kind.REPLY, Kind.CALLS})
-_DEEPEST = 8
 _READERS = frozenset({"load"})
 """What decodes the JSON of a file, or of an open response."""
 
@@ -39,8 +39,8 @@ class Carriers:
         """The histories that a value carries: a list, an object or dict with one, a copy or the JSON text of these."""
         facts, value = self._facts, ex.inner(value)
         slot = facts.slots.of(value)
-        inside = [*sources(value), *ex.dict_items(value).values()] if depth < _DEEPEST else []
-        if isinstance(value, cst.Call) and facts.encoder(value) is not None and depth < _DEEPEST:
+        inside = [*sources(value), *ex.dict_items(value).values()] if depth < DEEPEST else []
+        if isinstance(value, cst.Call) and facts.encoder(value) is not None and depth < DEEPEST:
             inside += [arg.value for arg in value.args[:1]]
         kept = self._kept(slot, depth) if slot is not None else set()
         return kept.union(self._parts.get(facts.slots.instance(value), ()), *(self.of(p, depth + 1) for p in inside))
@@ -51,7 +51,7 @@ class Carriers:
             self._known[slot] = {slot} if Kind.HISTORY in self._facts.of(slot) else set()  # it may be made of itself
             if not self._known[slot] or slot[0] == "return":
                 values = slot[1].returned if slot[0] == "return" else self._facts.assigned(slot)
-                inside = (self.of(value, depth + 1) for value in values if depth < _DEEPEST)
+                inside = (self.of(value, depth + 1) for value in values if depth < DEEPEST)
                 self._known[slot] = self._known[slot].union(self._parts.get(slot, ()), *inside)
         return self._known[slot]
 

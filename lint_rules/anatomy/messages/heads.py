@@ -34,7 +34,7 @@ from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import kept, once
+from lint_rules.syntax.memo import DEEPEST, kept, once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -58,7 +58,6 @@ _PRECISION = re.compile(r"\.\d+$")
 _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"})
 """Functions that give a length where they are handed, or look up, one."""
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
-_DEEPEST = 12
 _MOST_STEPS = 3_000
 """Values that are looked at for one question: where texts are put together in more ways, what they are is unknown."""
 _NO_SLOTS: frozenset[Slot] = frozenset()
@@ -172,7 +171,7 @@ class Heads:
 
     def _find(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
         self._steps += 1
-        if way.depth > _DEEPEST or self._steps > _MOST_STEPS:
+        if way.depth > DEEPEST or self._steps > _MOST_STEPS:
             return
         further = way._replace(depth=way.depth + 1)
         for part in ex.alternatives(node):
@@ -277,7 +276,7 @@ class Heads:
         """What lies in a part of an object, as it is set anywhere in the file, or where the object is made."""
         base, name = ex.member(node) or (node, "")
         slot = self.facts.slots.of(node)
-        if slot is None or slot in way.seen or way.depth > _DEEPEST:
+        if slot is None or slot in way.seen or way.depth > DEEPEST:
             return
         way = way._replace(seen=way.seen | {slot}, calls=())
         held = (each for made in _made_as(self.anatomy, base) for each in self._held(made))
@@ -364,7 +363,7 @@ class Heads:
             function = self.module.scope_of[value].function
             calls = way.calls if function is way.function else ()
             yield from self._find(value, way.told(told)._replace(function=function, calls=calls, counted=False))
-        for site, place in _handed_on(self.anatomy, way.function).get(slot, ()) if way.depth <= _DEEPEST else ():
+        for site, place in _handed_on(self.anatomy, way.function).get(slot, ()) if way.depth <= DEEPEST else ():
             if place != slot and site.node not in way.calls:
                 there = way._replace(function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
                 yield from self._added(place, there)
@@ -604,7 +603,7 @@ class Heads:
         if slot is None or slot[0] != "var" or slot[1].kind == "module" or slot[2] in parameter_names(slot[1]):
             return True
         values = self.facts.assigned(slot)
-        return depth < _DEEPEST and bool(values) and all(self._is_limit(value, depth + 1) for value in values)
+        return depth < DEEPEST and bool(values) and all(self._is_limit(value, depth + 1) for value in values)
 
     def keeps_tail(self, head: Head) -> bool:
         """Whether the same function takes the end of the same text as well."""

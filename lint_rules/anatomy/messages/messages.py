@@ -25,7 +25,7 @@ from lint_rules.anatomy.values.slots import Slot, Slots, default_of
 from lint_rules.anatomy.vocabulary import BLOCKS, CALL_WRAPPERS, CALLS_IN_CONTENT, IN_CONTENT
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import DEEPEST, once
 from lint_rules.syntax.module import Scope, fields
 from lint_rules.syntax.record import record
 
@@ -39,7 +39,6 @@ _ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _OF_REPLIES = frozenset({Kind.CALL, Kind.CALLS, Kind.REPLY, Kind.MESSAGE})
 _ORIGIN = "origin"
 """The keyword under which constructors called `from_tool` take the call."""
-_DEEPEST = 8
 _MOST = 40
 """So many ways in which one name may be made are enough; names bound from one another have millions."""
 
@@ -98,7 +97,7 @@ class Messages:
 
     def of(self, node: cst.BaseExpression, arguments: Arguments | None = None, depth: int = 0) -> list[Message]:
         """The messages that a value may be, one for each way it is made; empty where nothing shows that it is one."""
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             return []
         key = node, depth, frozenset(arguments.items()) if arguments else frozenset()
         found = self._known_of.get(key)
@@ -111,7 +110,7 @@ class Messages:
 
     def many(self, node: cst.BaseExpression, arguments: Arguments | None = None, depth: int = 0) -> list[Message]:
         """The messages that the elements of a list may be: of a display, a comprehension, a list grown before."""
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             return []
         found: list[Message] = []
         for element, given in self._elements(node, arguments or {}):
@@ -348,10 +347,10 @@ class Messages:
             found.extend(self.of(value, arguments, depth + 1))
             if len(found) > _MOST:
                 break
-        for part, callee, call in self.facts.given_apart(slot) if depth <= _DEEPEST else ():
+        for part, callee, call in self.facts.given_apart(slot) if depth <= DEEPEST else ():
             inside = {**arguments, **dict(self.facts.slots.bindings(call, callee))}
             found.extend(self.of(part, inside, depth + 1))
-        if not found and depth <= _DEEPEST:
+        if not found and depth <= DEEPEST:
             found.extend(self._answers_in(slot, arguments, depth))
         if found:
             return [replace(m, node=node) for made in found for m in self._with_stores(made, slot, arguments, depth)]
@@ -491,7 +490,7 @@ class Messages:
 
     def _results(self, content: cst.BaseExpression, arguments: Arguments, depth: int) -> list[cst.BaseExpression]:
         """The ids of the calls that the parts of a content answer; the parts themselves where they show no id."""
-        parts = self._parts(content) if depth < _DEEPEST else ()
+        parts = self._parts(content) if depth < DEEPEST else ()
         return [answer for part in parts for answer in self._answered(part, arguments, depth)]
 
     def _answered(self, part: cst.BaseExpression, arguments: Arguments, depth: int) -> list[cst.BaseExpression]:
@@ -507,7 +506,7 @@ class Messages:
 
     def _gives_result(self, call: cst.Call, depth: int) -> bool:
         """Whether a function of this file gives the part of a message that answers a call."""
-        callee = self.facts.slots.callee(call) if depth < _DEEPEST else None
+        callee = self.facts.slots.callee(call) if depth < DEEPEST else None
         given = callee.returned if callee is not None else []
         return bool(given) and all(self._answered(value, {}, depth + 1) for value in given)
 
@@ -540,7 +539,7 @@ class Messages:
 def _given(slots: Slots, node: cst.BaseExpression, arguments: Arguments | None) -> cst.BaseExpression:
     """What a parameter holds at the call that is looked at; anything else is what it is."""
     node = ex.inner(node)
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         if not arguments or type(node) is not cst.Name:
             break
         slot = slots.of(node)  # noqa: AGL601 - no call of a model: a node of the program that is read

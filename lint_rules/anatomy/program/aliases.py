@@ -19,11 +19,10 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.anatomy.vocabulary import TASKS, THREADS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import DEEPEST, once
 from lint_rules.syntax.module import Scope, decorators, parameters
 from lint_rules.syntax.threads import IN_THREAD
 
-_DEEPEST = 4
 _NEAR = 5
 """`convo` of `create_task(watch(convo))`, and of `Thread(target=watch, args=(convo,))`."""
 _BEGINS = frozenset({*THREADS, *TASKS, "gather"}) - IN_THREAD.keys()
@@ -205,7 +204,7 @@ class Aliases:
     def may_be(self, slot: Slot, depth: int = 0) -> list[Slot]:
         """The lasting places that a slot may stand for, each once, in the order of the file; itself, if none."""
         place = self.of(slot)
-        if self.is_lasting(place, _function_of(place)) or depth > _DEEPEST:
+        if self.is_lasting(place, _function_of(place)) or depth > DEEPEST:
             return [place]
         values = slot[1].returned if slot[0] == "return" else self.facts.assigned(slot)
         inner = (self.given(part) for value in values for part in ex.alternatives(value))

@@ -23,11 +23,10 @@ from lint_rules.anatomy.vocabulary import (
     MAKERS,
 )
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import DEEPEST, once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
-_DEEPEST = 4
 _UNNAMED: Sequence[cst.BaseExpression] = ()
 _NO_SLOTS: frozenset[Slot] = frozenset()
 _RUNS = frozenset({"run", "arun"})
@@ -206,13 +205,13 @@ class Conversations:
                 keeps_conversation(self._module, part) or self._gets_session(part, depth)
             ):
                 return True
-            if inner is not None and inner != slot and depth < _DEEPEST:
+            if inner is not None and inner != slot and depth < DEEPEST:
                 if self._holds_session(inner, depth + 1, given=given):
                     return True
             if given and isinstance(part, cst.Call) and self._facts.slots.callee(part) is None:
                 if any(self._is_session(arg.value, depth) for arg in part.args):
                     return True
-        return depth < _DEEPEST and any(
+        return depth < DEEPEST and any(
             there.conversations._holds_session(place, depth + 1, given=given)
             for there, place in set_by_bases(self._anatomy, slot)
         )
@@ -220,13 +219,13 @@ class Conversations:
     def _gets_session(self, call: cst.Call, depth: int) -> bool:
         """Whether a function of another file gives such an object: `talks[key] = begun(prompt)`."""
         plain = isinstance(call.func, (cst.Name, cst.Attribute)) and self._facts.slots.callee(call) is None
-        found = self._anatomy.imported_function(ex.dotted(call.func) or "") if plain and depth < _DEEPEST else None
+        found = self._anatomy.imported_function(ex.dotted(call.func) or "") if plain and depth < DEEPEST else None
         return found is not None and found[0].conversations._holds_session(("return", found[1]), depth + 1)
 
     def _is_session(self, value: cst.BaseExpression, depth: int) -> bool:
         slot = self._facts.slots.of(value)
         made = isinstance(value, cst.Call) and keeps_conversation(self._module, value)
-        return made or (slot is not None and depth < _DEEPEST and self._holds_session(slot, depth + 1))
+        return made or (slot is not None and depth < DEEPEST and self._holds_session(slot, depth + 1))
 
 
 def _parts_at(value: cst.BaseExpression | None, at: int | None) -> Sequence[cst.BaseExpression]:

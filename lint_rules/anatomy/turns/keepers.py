@@ -21,6 +21,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax import memo
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.mentions import mentions
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.record import record
@@ -37,8 +38,6 @@ _IN_MEMORY = frozenset(
         "deepcopy", "get", "remove", "enumerate", "isinstance", "debug", "info",
     }
 )  # fmt: skip
-_DEEPEST = 2
-"""So many files may hand a message on to the one that keeps it."""
 
 
 @record
@@ -171,7 +170,7 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
                 yield Store(as_part_of(kept, place), True, told=False)
             elif kept in given:
                 yield Store(as_part_of(kept, place), False, told=False)
-    for call in method.nodes_of(cst.Call) if depth < _DEEPEST else ():
+    for call in method.nodes_of(cst.Call) if depth < DEEPEST else ():
         beyond = store_of(where, call, method, depth + 1) if _hands_on(where, call, method) else None
         if beyond is not None and root_object(beyond.slot)[0] == "attr":
             yield replace(beyond, slot=as_part_of(beyond.slot, place))

@@ -14,12 +14,9 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_obje
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import DEEPEST, once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
-
-_DEEPEST = 4
-
 
 _Bound = dict[Slot, cst.BaseExpression]
 
@@ -76,7 +73,7 @@ class Lasting:
         root = root_object(slot)
         if root[0] in {"attr", "outside"}:
             return slot
-        if root[0] != "var" or depth > _DEEPEST:
+        if root[0] != "var" or depth > DEEPEST:
             return None
         if root[1] is self.anatomy.module.top:
             return slot if root is not slot or root[2] in self.anatomy.module.top.bound else None

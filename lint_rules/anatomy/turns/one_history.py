@@ -19,7 +19,7 @@ from lint_rules.anatomy.values.slots import Slot, moved, root_object
 from lint_rules.anatomy.vocabulary import MESSAGE_PARTS, TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
-from lint_rules.syntax.memo import kept
+from lint_rules.syntax.memo import DEEPEST, kept
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule, parameter_names
 from lint_rules.syntax.record import record
@@ -152,7 +152,6 @@ class LastingPlaces:
         return next((place for place in lasting.grown(grower) if any(lasting.reads(reader, place))), None)
 
 
-_DEEPEST = 4
 _OF_ONE = frozenset(
     {"first", "afirst", "last", "alast", "latest", "one", "one_or_none", "scalar", "scalar_one", "scalar_one_or_none",
      "fetchone", "fetchrow", "fetchval"}
@@ -305,7 +304,7 @@ class OneHistory:
     def _listed(self, load: cst.Call, function: Scope) -> set[str]:
         """The names that hold what a call gives, or lists with its elements; not what is made of their texts."""
         names = self._asked.holders(load)
-        for _ in range(_DEEPEST):
+        for _ in range(DEEPEST):
             for value, targets in self._bound(function):
                 if _is_listed(value, load, names):
                     names.update(target.value for target in targets if isinstance(target, cst.Name))

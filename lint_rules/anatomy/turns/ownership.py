@@ -18,11 +18,10 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import DEEPEST, once
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 from lint_rules.syntax.walk import walk
 
-_DEEPEST = 4
 _UNIQUE = frozenset({"uuid.uuid1", "uuid.uuid4", "secrets.token_hex", "secrets.token_urlsafe", "secrets.token_bytes"})
 """Functions of the standard library that never give the same twice."""
 _FACTORIES = frozenset({"default_factory", "factory"})
@@ -295,7 +294,7 @@ class Ownership:
 
     def _making(self, node: cst.BaseExpression, function: Scope, depth: int) -> Iterator[cst.Call]:
         """The calls that make what an expression stands for, also in a function that gives it."""
-        for part in ex.alternatives(node) if depth <= _DEEPEST else ():
+        for part in ex.alternatives(node) if depth <= DEEPEST else ():
             callee = self.facts.slots.callee(part)
             slot = self.facts.slots.of_name(part)
             if isinstance(part, cst.Call) and self.facts.slots.constructed(part) is None and callee is not None:

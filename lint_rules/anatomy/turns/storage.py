@@ -23,14 +23,13 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import DEEPEST, once
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
-_DEEPEST = 4
 _MOST = 60
 _LOADS = re.compile(r"^_?(load|get|hget|read|fetch|find_one|restore|aget|retrieve)(_|$|[A-Z])")
 _SAVES = re.compile(r"^_?(save|set|setex|psetex|hset|put|store|write|persist|replace|upsert|update|aset)(_|$|[A-Z])")
@@ -679,7 +678,7 @@ class Storage:
                 if is_parameter(slot):
                     return ("parameter", node.value)
                 value = next(iter(given), None) if len(given := self.facts.assigned(slot)) == 1 else None
-            if value is not None and depth < _DEEPEST:
+            if value is not None and depth < DEEPEST:
                 return self.form(value, function, depth + 1)
             return ("name", node.value, *sorted(map(id, found)))
         if isinstance(node, cst.Call) and ex.called_name(node) in _PATHS and len(node.args) == 1:

@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.known import DictPart, sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 
@@ -22,7 +23,6 @@ Arguments = Mapping[Slot, cst.BaseExpression]
 """What the parameters of functions hold at the call that is looked at."""
 
 Thing = TypeVar("Thing", Slot, cst.BaseExpression)
-_DEEPEST = 5
 
 
 @record
@@ -71,7 +71,7 @@ class Dicts:
             self._of(self.facts.merged(slot), arguments, depth),
             Keys(self.facts.members(slot), more=bool(self.facts.assigned(("item", slot)))),
         ]
-        if depth < _DEEPEST:
+        if depth < DEEPEST:
             found += [self._stored(other, {}, depth + 1) for other in self._handed_to(slot)]
         return _joined(found)
 
@@ -85,7 +85,7 @@ class Dicts:
 
     def _spread(self, node: cst.BaseExpression, arguments: Arguments, depth: int) -> Keys:
         """The keys of what stands behind `**`, or is merged."""
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             return Keys({}, more=True)
         return _joined(self._once(self._one, part, arguments, depth) for part in ex.alternatives(node))
 

@@ -17,11 +17,10 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import CALL_WRAPPERS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 
 Way = tuple[Any, ...]
 """A slot, then the names of members; `[]` for an element."""
-
-_DEEPEST = 10
 
 
 class Identity:
@@ -37,7 +36,7 @@ class Identity:
     def _of(self, node: cst.BaseExpression, depth: int) -> Way | None:
         if node not in self._known:
             self._known[node] = None  # a value that is made of itself
-            self._known[node] = self._find(node, depth) if depth <= _DEEPEST else None
+            self._known[node] = self._find(node, depth) if depth <= DEEPEST else None
         return self._known[node]
 
     def _find(self, node: cst.BaseExpression, depth: int) -> Way | None:

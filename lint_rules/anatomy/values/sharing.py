@@ -35,11 +35,10 @@ from lint_rules.anatomy.values.trails import MUTATORS, Trails
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk_scope
-
-_DEEPEST = 3
 
 
 @record
@@ -81,7 +80,7 @@ class Stores:
         Those into a selection of its elements are among them, where the selection is no copy by intent.
         """
         self._on_purpose = True
-        for store in self._run(function, {(name,): Ref(copy, 0)}, _DEEPEST):
+        for store in self._run(function, {(name,): Ref(copy, 0)}, DEEPEST):
             selected = (path_of(store.copy.source) or ("",))[0] == name and store.copy.function is function
             if store.copy is copy or (selected and not self._matters(store.copy, store.node)):
                 yield store
@@ -150,7 +149,7 @@ class Stores:
     def _meet_store(self, function: Scope, names: list[str], made: Sequence[cst.CSTNode], depth: int) -> bool:
         def enters(call: cst.Call) -> bool:
             callee = self.facts.slots.callee(call)
-            return callee not in {None, function} and depth < _DEEPEST and self._edits(callee)
+            return callee not in {None, function} and depth < DEEPEST and self._edits(callee)
 
         return Trails(self._of(function), enters).meet_store(names, made)
 
@@ -313,7 +312,7 @@ class Stores:
 
     def _handed_on(self, copies: Copies, point: Point, state: State, depth: int) -> Iterator[SharedStore]:
         """A copy that is passed to a function of this file, which stores into its nested parts."""
-        if depth >= _DEEPEST:
+        if depth >= DEEPEST:
             return
         for call in (call for e in point.expressions() for call in nodes_below(e, cst.Call)):
             callee = self.facts.slots.callee(call)

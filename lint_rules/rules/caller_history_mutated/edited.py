@@ -13,10 +13,10 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.anatomy.values.slots import is_method
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.reaching import Definition
 
-_DEEPEST = 4
 _SAME_ELEMENTS = frozenset({"enumerate", "reversed", "list", "tuple", "sorted", "iter", "filter"})
 
 
@@ -163,7 +163,7 @@ def _is_fresh(
     if isinstance(value, cst.Subscript) and ex.slice_of(value) is not None:
         return level == "list" or fresh(value.value)
     return (
-        isinstance(value, cst.Name) and depth <= _DEEPEST and _name_is_fresh(anatomy, value, call, caller, level, depth)
+        isinstance(value, cst.Name) and depth <= DEEPEST and _name_is_fresh(anatomy, value, call, caller, level, depth)
     )
 
 

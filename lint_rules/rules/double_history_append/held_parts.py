@@ -7,8 +7,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import given_when_made
 from lint_rules.anatomy.values.slots import Slot
-
-_DEEPEST = 4
+from lint_rules.syntax.memo import DEEPEST
 
 
 def place_of(anatomy: Anatomy, slot: Slot, depth: int = 0) -> Slot:
@@ -16,7 +15,7 @@ def place_of(anatomy: Anatomy, slot: Slot, depth: int = 0) -> Slot:
 
     `self.book.notes` of `clerk = Clerk(self.book)` and of `clerk.book = self.book`, for `clerk.book.notes`.
     """
-    if slot[0] not in {"member", "item"} or depth > _DEEPEST:
+    if slot[0] not in {"member", "item"} or depth > DEEPEST:
         return anatomy.aliases.of(slot)
     put = anatomy.facts.assigned(slot) if slot[0] == "member" else []
     for made in anatomy.facts.assigned(slot[1]) if slot[0] == "member" and not put else ():

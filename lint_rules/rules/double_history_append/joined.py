@@ -26,13 +26,12 @@ from lint_rules.rules.double_history_append.places import text_of, untrimmed
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.elements import iterated, names_of_elements
-from lint_rules.syntax.memo import kept
+from lint_rules.syntax.memo import DEEPEST, kept
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_DEEPEST = 4
 _HOPS = 3
 """Into how many files a call is followed."""
 _MOST = 4
@@ -212,7 +211,7 @@ class Joins:
 
     def wholes(self, value: cst.BaseExpression, depth: int = 0) -> list[_Part]:
         """The lists of which a value holds all, or the end."""
-        return self._wholes_of((value, depth)) if depth <= _DEEPEST else []
+        return self._wholes_of((value, depth)) if depth <= DEEPEST else []
 
     @kept
     def _wholes_of(self, asked: tuple[cst.BaseExpression, int]) -> list[_Part]:
@@ -262,7 +261,7 @@ class Joins:
                     if bound.value is None and isinstance(given, cst.Call):  # one of those that a function gives
                         yield ("call", given), (statement,)
             own, function = self.slots.of(part), self.module.scope_of[part].function
-            if own is not None and own[:2] == ("var", function) and not is_parameter(own) and depth < _DEEPEST:
+            if own is not None and own[:2] == ("var", function) and not is_parameter(own) and depth < DEEPEST:
                 yield from self._added(function, own, depth + 1)
         elif isinstance(part, cst.Call):
             found = self._runs(part, any_call=True)
@@ -341,7 +340,7 @@ class Joins:
     def _says(self, message: Message) -> Slot | None:
         """What a message says, under the name that was bound first: it may be a parameter."""
         content = message.content
-        for _ in range(_DEEPEST):
+        for _ in range(DEEPEST):
             content = untrimmed(text_of(content)) if content is not None else None
             named = self.anatomy.assigned(content) if isinstance(content, cst.Name) else None
             if named is None:

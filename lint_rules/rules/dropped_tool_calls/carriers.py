@@ -15,8 +15,8 @@ from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 
-_DEEPEST = 3
 _LISTS = frozenset({cst.List, cst.ListComp})
 
 
@@ -43,7 +43,7 @@ class Carriers:
 
     def _is_text(self, content: cst.BaseExpression | None, depth: int = 0) -> bool:
         """Whether a content is plain text: no blocks, in which calls might be."""
-        if content is None or depth > _DEEPEST or Kind.CALLS in self.facts.kinds(content):
+        if content is None or depth > DEEPEST or Kind.CALLS in self.facts.kinds(content):
             return False
         return any(self._is_text_part(part, depth) for part in ex.alternatives(content))
 

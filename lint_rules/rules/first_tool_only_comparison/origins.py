@@ -11,13 +11,12 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import IDS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import DEEPEST, once
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.walk import children
 
 _IDENTITIES = IDS | {"index", "type"}
 _LOOPS = (cst.For, cst.While)
-_DEEPEST = 5
 
 
 class Firsts:
@@ -85,7 +84,7 @@ class Origin:
         return self
 
     def _trace(self, node: cst.CSTNode, depth: int, stored: bool = False) -> None:
-        if isinstance(node, cst.BaseExpression) and depth <= _DEEPEST:
+        if isinstance(node, cst.BaseExpression) and depth <= DEEPEST:
             if self._firsts.has(node):
                 self._found(node)
                 return
@@ -125,7 +124,7 @@ class Origin:
     def _trace_slot(self, node: cst.BaseExpression, depth: int, stored: bool) -> None:
         slot, pair = self._facts.slots.of(node), ex.member(node)
         values = [*self._facts.assigned(slot), *(self._firsts.places.fields_set.get(slot, ()) if slot else ())]
-        if slot is not None and (slot, stored) not in self._seen and depth < _DEEPEST:
+        if slot is not None and (slot, stored) not in self._seen and depth < DEEPEST:
             self._seen.add((slot, stored))
             for value in values:
                 self._trace(value, depth + 1, stored)
@@ -153,7 +152,7 @@ class Origin:
 
     def _trace_call(self, node: cst.Call, depth: int, stored: bool) -> None:
         callee = self._facts.slots.callee(node)
-        if callee is not None and depth < _DEEPEST:
+        if callee is not None and depth < DEEPEST:
             found, places = len(self.firsts), set(self.places)
             for inside in callee.nodes_of(cst.Return):
                 if inside.value is not None:

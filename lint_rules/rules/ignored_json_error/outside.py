@@ -12,10 +12,9 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
-
-_DEEPEST = 8
 
 
 def comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: Scope) -> bool:
@@ -25,7 +24,7 @@ def comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: Sc
         parts = [n for n in walk(given) if isinstance(n, (cst.Attribute, cst.Subscript, cst.Name, cst.Call))]
         return any(anatomy.facts.slots.of(p) is not None and comes_from_outside(anatomy, p, function) for p in parts)
     root: Slot = slot
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         root = root_object(root)
         if root[0] == "attr":
             return True
@@ -77,7 +76,7 @@ def _iterated(node: cst.BaseExpression) -> cst.BaseExpression:
 def _way_back(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[Slot, cst.BaseExpression | None]]:
     """The names a value came through, last first, each with what it was bound to (None where that is not known)."""
     here: cst.BaseExpression | None = value
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         slot = anatomy.facts.slots.of(here)
         slot = root_object(slot) if slot is not None else None
         if here is None or slot is None or slot[0] != "var":

@@ -10,11 +10,11 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.values.known import sources
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 _CALLS = frozenset({"tool_calls", "function_calls"})
-_DEEPEST = 3
 
 
 def overwritten_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Assign, cst.CSTNode]]:
@@ -115,7 +115,7 @@ def _is_of_calls(anatomy: Anatomy, value: cst.BaseExpression, names: set[str], d
     found += [part.for_in.iter for part in parts if isinstance(part, (cst.ListComp, cst.GeneratorExp))]
     slots = (anatomy.facts.slots.of(part) for part in parts if isinstance(part, cst.Name))
     found += [each for slot in slots if slot is not None for each in anatomy.facts.assigned(slot)]
-    return depth < _DEEPEST and any(_is_of_calls(anatomy, each, names, depth + 1) for each in found)
+    return depth < DEEPEST and any(_is_of_calls(anatomy, each, names, depth + 1) for each in found)
 
 
 def _leaves_after(anatomy: Anatomy, line: cst.CSTNode) -> bool:

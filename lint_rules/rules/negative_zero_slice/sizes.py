@@ -9,11 +9,11 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_DEEPEST = 5
 _ORDERED = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.Equal, cst.NotEqual)
 
 
@@ -38,7 +38,7 @@ class Sizes:
     def zero(self, size: cst.BaseExpression, at: cst.CSTNode, function: Scope, depth: int = 0) -> Zero | None:
         """How `size` may be zero at `at`, where nobody has made sure that it is not; None if nothing shows it."""
         size = ex.inner(size)
-        if depth > _DEEPEST or self._is_tested(size, at, function):
+        if depth > DEEPEST or self._is_tested(size, at, function):
             return None
         number = constant(self.anatomy, size)
         if number is not None:

@@ -19,11 +19,11 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.sharing import SharedStore, Stores, stores_at
 from lint_rules.rules.shared_schema_mutated.offered import What, offered
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.walk import walk
 
-_DEEPEST = 5
 _THROUGH = ("list", "enumerate", "reversed", "cast", "sorted", "tuple", "flatten", "filter", "chain", "unique")
 """Starts of names of functions that give back the very elements they get."""
 _GROWERS = frozenset({"append", "extend", "insert"})
@@ -165,11 +165,11 @@ class _SchemaCopies(Copies):
         if isinstance(here, cst.Call):
             given = ex.positional(here)
             if base is not None and not here.args and type(self.facts.module.parent[here]) is not cst.Await:
-                return depth < _DEEPEST and self.is_kept(base, since, depth + 1)  # `registry.all()`
+                return depth < DEEPEST and self.is_kept(base, since, depth + 1)  # `registry.all()`
             through = ex.called_name(here).lstrip("_").startswith(_THROUGH)
-            return through and bool(given) and depth < _DEEPEST and self.is_kept(given[-1], since, depth + 1)
+            return through and bool(given) and depth < DEEPEST and self.is_kept(given[-1], since, depth + 1)
         slot = self.facts.slots.of_name(here)
-        if slot is None or slot[0] != "var" or depth >= _DEEPEST:
+        if slot is None or slot[0] != "var" or depth >= DEEPEST:
             return False
         if slot[1] is not self.function:
             return True

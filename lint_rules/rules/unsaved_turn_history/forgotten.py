@@ -35,11 +35,11 @@ from lint_rules.rules.unsaved_turn_history.single_turns import single_turns
 from lint_rules.rules.unsaved_turn_history.turn_ends import headers_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_DEEPEST = 3
 _OTHERS = frozenset({"user", "system", "developer", "tool"})
 """Roles of messages that are no reply."""
 
@@ -271,7 +271,7 @@ class _Search:
     def _reset_by_callers(self, function: Scope, slot: Slot, depth: int) -> bool:
         """Whether all callers of this file begin a new list for each call: none comes from one call to the next."""
         graph, sites = self.anatomy.calls, self.anatomy.calls.sites[function]
-        if not sites or graph.references.get(function) or function in graph.servings or depth > _DEEPEST:
+        if not sites or graph.references.get(function) or function in graph.servings or depth > DEEPEST:
             return False
         for caller in {site.caller: None for site in sites}:
             flow, calls = self.anatomy.flow(caller), [site.node for site in sites if site.caller is caller]
@@ -415,7 +415,7 @@ class _Search:
             sent = how_sent(self.anatomy, found.history, slot)
             return [_Pending(call, call, self.anatomy.module.scope_of[call].function, True, sent)] if sent else []
         there, callee = body(self.anatomy, call) or (None, None)
-        if there is None or callee is None or depth > _DEEPEST or not there.calls.reaches_llm(callee):
+        if there is None or callee is None or depth > DEEPEST or not there.calls.reaches_llm(callee):
             return []
         given = list(there.facts.slots.bindings(call, callee))
         handed = {parameter: how_sent(self.anatomy, value, slot, 1) for parameter, value in given}

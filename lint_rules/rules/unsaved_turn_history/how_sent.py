@@ -9,10 +9,10 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 
 _KEPT_BY_SERVER = frozenset({"previous_response_id", "conversation", "conversation_id", "thread_id", "session_id"})
 """Arguments of requests to servers that keep the history themselves."""
-_DEEPEST = 3
 
 How = Literal["", "whole", "more"]
 
@@ -33,7 +33,7 @@ def _part_sent(anatomy: Anatomy, part: cst.BaseExpression, slot: Slot, depth: in
     here = anatomy.facts.slots.of(part)
     if here == slot or (isinstance(part, cst.Call) and slot in anatomy.kept_elsewhere.given_by(part)):
         return "whole"
-    if depth > _DEEPEST:
+    if depth > DEEPEST:
         return ""
     if isinstance(part, cst.BinaryOperation):
         if how_sent(anatomy, part.right, slot, depth + 1):

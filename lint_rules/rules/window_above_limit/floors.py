@@ -9,9 +9,9 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import DEEPEST
 from lint_rules.syntax.record import record
 
-_DEEPEST = 5
 _LESS = (cst.LessThan, cst.LessThanEqual)
 _MORE = (cst.GreaterThan, cst.GreaterThanEqual)
 
@@ -35,7 +35,7 @@ class Floors:
     def under(self, size: cst.BaseExpression, depth: int = 0) -> Floor | None:
         """The floor under what is left of a limit, in an expression or in what a name in it is bound to."""
         size = ex.inner(size)
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             return None
         if isinstance(size, cst.Name):
             return self._of_name(size, depth)
