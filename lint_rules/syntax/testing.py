@@ -14,7 +14,9 @@ from lint_rules.syntax.module import Scope, SourceModule
 
 
 def in_test(module: SourceModule, node: cst.CSTNode) -> bool:
-    """Whether a place lies in a test, or in a function or class within one."""
+    """Whether a place lies in a test, in a function or class within one, or in a helper beside the tests of a file."""
+    if is_test_file(module.path) and any(scope.name.startswith("test") for scope in module.functions):
+        return True
     scope: Scope | None = module.scope_of.get(node)
     while scope is not None:
         if scope.name.startswith("test") and _is_test(module, scope):
@@ -24,8 +26,8 @@ def in_test(module: SourceModule, node: cst.CSTNode) -> bool:
 
 
 def _is_test(module: SourceModule, function: Scope) -> bool:
-    """Whether a function of such a name is collected with its file, or asserts something."""
-    return is_test_file(module.path) or any(
+    """Whether a function of such a name asserts something, wherever it stands."""
+    return any(
         isinstance(node, cst.Assert) or (isinstance(node, cst.Call) and ex.called_name(node).startswith("assert"))
         for node in function.nodes
     )
