@@ -60,7 +60,7 @@ class Load:
 class Save:
     """`node` writes `value` to `place`, over what was there; `outside` as of a `Load`.
 
-    `there`: where the function does it that `node` calls.
+    `there`: where the function does it that `node` calls; `path`: the file, as it is named there.
     """
 
     node: cst.CSTNode
@@ -68,6 +68,7 @@ class Save:
     value: cst.BaseExpression
     outside: bool
     there: tuple[SourceModule, cst.CSTNode] | None = None
+    path: cst.BaseExpression | None = None
 
 
 @record
@@ -183,7 +184,7 @@ class Storage:
         path = self._opened(handle, function, "w+") if handle is not None else None
         path = base if name in {"write_text", "write_bytes"} and values else path
         if path is not None:
-            yield Save(call, self._file(path, function), values[0], True)
+            yield Save(call, self._file(path, function), values[0], True, path=path)
         elif (statement := self._statement(call)) is not None:
             yield from self._updated(call, statement, function)
         elif base is not None and name == "put_item":
@@ -255,6 +256,11 @@ class Storage:
     def reads(self, place: Place) -> list[cst.BaseExpression]:
         """Where the file loads what is written to a place."""
         return [load.node for load in self._loads if load.place.may_be(place)]
+
+    @property
+    def reads_any_file(self) -> bool:
+        """Whether the module loads a file by a name that it is given, or finds."""
+        return any(load.place.resource == ("file",) and not load.place.is_one for load in self._loads)
 
     def read_at(self, node: cst.CSTNode, function: Scope) -> Place | None:
         """The place outside of the program that an expression of a function reads by itself."""

@@ -16,7 +16,7 @@ from lint_rules.anatomy.turns.lasting import is_begun_anew
 from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.obligations.storing import Storing, Transfer
 from lint_rules.rules.swallowed_history_error.first_values import as_made
 from lint_rules.syntax import exceptions
@@ -32,6 +32,8 @@ _ABSENT = re.compile(r"NotFound|DoesNotExist|NoSuch|^KeyError$|^StopIteration$|C
 """Errors that say that nothing is there yet, or that somebody wants the program to stop."""
 _GIVING = (cst.Assign, cst.AnnAssign, cst.Return)
 _NOWHERE: cst.CSTNode | None = None
+_ANEW = frozenset({"now", "utcnow", "today", "time", "time_ns", "strftime", "uuid4", "uuid1", "token_hex"})
+"""What gives another value each time. Source: Python documentation, `datetime`, `time`, `uuid`, `secrets`."""
 _SHOWING = frozenset({"print", "echo", "secho"})
 
 
@@ -95,6 +97,8 @@ def _judged(storing: Storing, guard: cst.Try, handler: cst.ExceptHandler, transf
     anatomy = storing.anatomy
     if transfer.way == "load" and any(is_no_load(anatomy, transfer) for is_no_load in _NO_LOADS):
         return None
+    if transfer.way == "store" and _is_never_found_again(anatomy, transfer):
+        return None
     sites = anatomy.calls.sites[anatomy.module.scope_of[guard].function]
     unread = any(anatomy.module.is_statement(site.node) for site in sites)
     handling = handlers.handle(anatomy.module, guard, handler, unread=unread)
@@ -136,6 +140,28 @@ def _is_kept_besides(storing: Storing, guard: cst.Try, transfer: Transfer) -> bo
             if (found := storing.of(call)) is not None and found.way == "store":
                 return True
     return False
+
+
+def _is_never_found_again(anatomy: Anatomy, transfer: Transfer) -> bool:
+    """Whether a file is named after the time it is, or by chance, and none of such a name is read: a record."""
+    function = anatomy.module.scope_of[transfer.node].function
+    saves = [each for each in anatomy.storage.saves(function) if each.node is transfer.node and each.path is not None]
+    named = (part for each in saves for part in _named_by(anatomy, each.path, function))
+    anew = (part for part in named if isinstance(part, cst.Call) and ex.called_name(part) in _ANEW)
+    return not anatomy.storage.reads_any_file and next(anew, None) is not None
+
+
+def _named_by(anatomy: Anatomy, path: cst.BaseExpression | None, function: Scope) -> Iterator[cst.CSTNode]:
+    """What the name of a file is made of, also by who hands it to the function, and by what gives it there."""
+    facts, here = anatomy.facts, [(path, function)] if path is not None else []
+    for value, where in here:
+        for part in (part for made in anatomy.trimming.made_of(value, where) for part in walk(made)):
+            yield part
+            slot = facts.slots.of_name(part) if isinstance(part, cst.Name) else None
+            given = facts.given(slot) if slot is not None and is_parameter(slot) and where is function else []
+            here += [(each, anatomy.module.scope_of[each].function) for each in given]
+            callee = facts.slots.callee(part) if isinstance(part, cst.Call) else None
+            yield from (inner for each in (callee.returned if callee is not None else ()) for inner in walk(each))
 
 
 def _is_looked_over(anatomy: Anatomy, transfer: Transfer) -> bool:
