@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.cuts.cuts import is_length
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.rules.double_history_append.added_whole import added_by_runs, added_whole
@@ -150,7 +151,7 @@ class _Sequence:
         avoiding = AnyOf(self.ways.unstored(first.slot), self.ways.renewed(slots))
         of_reply = first.role == "assistant" or first.calls is not None
         says = self.ways.told_at(first.node) if of_reply else None
-        if not self._brings(first, avoiding):
+        if not self._brings(first, avoiding) or self._is_left_out(then):
             return False
         if self.ways.follows(first.node, then.node, avoiding, says=says):
             return self._has(then, first, same, avoiding)
@@ -176,7 +177,23 @@ class _Sequence:
         if made is None or self.module.inside(made, stored.node):
             return True
         here = self.module.scope_of[made].function is self.function
-        return not here or self.ways.follows(made, stored.node, avoiding)
+        return not here or (self.ways.follows(made, stored.node, avoiding) and not self._is_left_out(stored))
+
+    def _is_left_out(self, stored: Stored) -> bool:
+        """Whether what comes from a list begins behind a message: `end = len(xs)`, and then `h.extend(xs[end:])`."""
+        made = stored.message.node if stored.kind == "extend" and stored.message is not None else None
+        value = stored.write.value if stored.write is not None else None
+        part = ex.slice_of(value) if made is not None and value is not None else None
+        if made is None or part is None or not isinstance(value, cst.Subscript) or not isinstance(part.lower, cst.Name):
+            return False
+        marks = [each for each in self.places.anatomy.definitions(part.lower) if each.value is not None]
+        return bool(marks) and all(
+            is_length(mark.value, value.value)
+            and mark.point.statement is not None
+            and not self.ways.follows(mark.point.statement, made, set())
+            for mark in marks
+            if mark.value is not None
+        )
 
     def _is_brought_along(self, first: Stored, then: Stored) -> bool:
         """Whether one place has the message from the list itself: `xs = [system, *xs]`, where `xs.append({...})`."""
