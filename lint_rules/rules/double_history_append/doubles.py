@@ -107,8 +107,8 @@ class _Sequence:
             then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
             found = saved_before(self.places.anatomy, self.function, joined)
             saved = [first for first in found if first.node not in asking]
-            for first, same in self._said_before(then, [*self.places.all, *saved]):
-                if self._is_along(first, joined, same):
+            for first, theirs, same in self._said_before(then, [*self.places.all, *saved]):
+                if self._is_along(first, joined, theirs, same):
                     how = How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT
                     yield Double(how, then, first.node, inner=joined.inner)
                     break
@@ -131,14 +131,14 @@ class _Sequence:
                 found[key, self._place(stored)].setdefault(stored.node, (stored, same))
         return {key: list(group.values()) for key, group in found.items()}
 
-    def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
-        """The places that put the same message into the same list, and what it is made of."""
+    def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, Same, Same]]:
+        """The places that put the same message into the same list, what it is made of there, and here."""
         mine, here = self.places.identities(then), self._place(then)
         for first in stored if mine else ():
             if first.role in {"user", "assistant"} and first.slot is not None and self._place(first) == here:
                 for key, same in self.places.identities(first).items():
                     if key in mine:
-                        yield first, same.until(mine[key])
+                        yield first, same, mine[key]
 
     def _follows(self, before: _Alike, after: _Alike) -> bool:
         """Whether one place comes behind another one with the same message, for the same list."""
@@ -154,11 +154,11 @@ class _Sequence:
         if not self._brings(first, avoiding) or self._is_left_out(then):
             return False
         if self.ways.follows(first.node, then.node, avoiding, says=says):
-            return self._has(then, first, same, avoiding)
+            return self._has(then.node, first, same, avoiding)
         there = {*self.ways.points(then.node)}
         return any(self.ways.leads([taken], there, avoiding) for taken in taken_behind(self.places, first))
 
-    def _has(self, then: Stored, first: Stored, same: Same, avoiding: AnyOf) -> bool:
+    def _has(self, then: cst.CSTNode, first: Stored, same: Same, avoiding: AnyOf) -> bool:
         """Whether the names by which a message goes have got it on a way between two places, and nothing else since.
 
         Or had it before. `answer = ""` on each way to `answer = said` of another loop is something else.
@@ -166,9 +166,10 @@ class _Sequence:
         others = {point for name in same.names for point in self.ways.bound(name)} - same.bound
         if not others:
             return True
-        start = [*self.ways.points(first.node), *self.ways.failed(first.node)]
-        start += [point for point in same.bound if self.ways.leads(start, {point}, avoiding)]
-        there = {*self.ways.points(then.node)}
+        begin = [*self.ways.points(first.node), *self.ways.failed(first.node)]
+        start = begin if not same.bound or self.ways.leads(same.bound, {*begin}, others) else []
+        start += [point for point in same.bound if self.ways.leads(begin, {point}, avoiding)]
+        there = {*self.ways.points(then)}
         return not there.isdisjoint(start) or self.ways.leads(start, there, AnyOf(avoiding, others))
 
     def _brings(self, stored: Stored, avoiding: AnyOf) -> bool:
@@ -200,12 +201,14 @@ class _Sequence:
         made = {stored.message.node for stored in (first, then) if stored.message is not None}
         return len(made) == 1 and any(self.module.inside(node, place.node) for node in made for place in (first, then))
 
-    def _is_along(self, first: Stored, joined: Joined, slots: frozenset[Slot]) -> bool:
+    def _is_along(self, first: Stored, joined: Joined, theirs: Same, same: Same) -> bool:
         """Whether a message was stored before the history was taken that it is joined with, by each of its steps."""
         if first.node is joined.node or self._is_optional(first):
             return False
-        anew = self.ways.renewed(slots)
+        anew = self.ways.renewed(theirs.until(same))
         avoiding = AnyOf(self.ways.unstored(first.slot), self.ways.unstored(joined.slot), anew)
+        if not self._has(joined.node, first, same, avoiding):
+            return False
         here = first.node
         for taken in joined.taken:
             if set(self.ways.points(taken)).isdisjoint(self.ways.points(joined.node)):
