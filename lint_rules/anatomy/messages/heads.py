@@ -433,7 +433,14 @@ class Heads:
             return None
         slot = self.facts.slots.of(base)
         names = self.facts.names.get(slot, []) if slot is not None and self._is_opened(base) else []
-        return (base, node.args[0].value) if len(names) == 2 else None  # where it is bound, and here
+        alone = len(names) == 2 and not self._is_measured(node)  # where it is bound, and here
+        return (base, node.args[0].value) if alone else None
+
+    def _is_measured(self, read: cst.Call) -> bool:
+        """Whether a test asks how much was read: whether there is more, and what is said of it then."""
+        given = {ex.source(target) for target in ex.assigned(self.module.parent[read])}
+        tests = (node.test for node in self.module.scope_of[read].function.nodes_of(cst.If, cst.IfExp))
+        return any(measures(test, name) for test in tests for name in given)
 
     def _is_opened(self, name: cst.Name) -> bool:
         """`with open(path) as name`, in the same turn of a loop."""

@@ -101,8 +101,8 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
     And one by a callback, which gets all of that as keywords: `complete(**request)`; or by what sends a request that
     was made with a body: `urlopen(Request(url, body))`.
     """
-    if not facts.has_bodies or ex.called_name(call)[:1].isupper():
-        return None
+    if not facts.has_bodies or "files" in given or ex.called_name(call)[:1].isupper():
+        return None  # what goes with files is heard, or looked at: the prompt is a hint for that
     posted = [given[keyword] for keyword in BODIES if keyword in given]
     spread = _spread(call, facts) if not posted else []
     for value in posted or spread or (*_handed(call, facts), *_sent_to_address(call, facts)):
