@@ -227,8 +227,18 @@ def _offered(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
         return _bound_to(anatomy, ex.receiver(call))
     found = body(anatomy, call)
     bound = [*found[0].facts.slots.bindings(call, found[1])] if found is not None else []
-    named = next((value for slot, value in bound if slot[-1] in KEYWORDS), None)
+    sent = _sent_as_tools(*found) if found is not None else ()
+    named = next((value for slot, value in bound if slot[-1] in KEYWORDS or slot in sent), None)
     return named or next((tools for arg in call.args for tools in _in_options(anatomy, arg.value)), None)
+
+
+@once(circular=frozenset[Slot]())
+def _sent_as_tools(anatomy: Anatomy, function: Scope) -> frozenset[Slot]:
+    """The parameters of a function that requests in it offer as tools, whatever they are called."""
+    asked = (call for call in function.nodes_of(cst.Call) if call in anatomy.facts.calls)
+    offered = (part for call in asked if (tools := _offered(anatomy, call)) for part in ex.alternatives(tools))
+    slots = {slot for part in offered if (slot := anatomy.facts.slots.of_name(part)) is not None}
+    return frozenset(slot for slot in slots if is_parameter(slot) and slot[1] is function)
 
 
 def _in_options(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

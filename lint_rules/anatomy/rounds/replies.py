@@ -118,6 +118,8 @@ class _Reader:
         self._places = places
         self._request = request
         self._text_ways = _TEXT_WAYS.get(request.partition(".")[0], frozenset())
+        stored = anatomy.transcript.stored(function)
+        self._kept = [one.message.node for one in stored if one.calls is not None and one.message is not None]
         self._module = anatomy.module
         self._function = function
         self._within = within | {function}
@@ -194,7 +196,9 @@ class _Reader:
             return
         if way[-1] in REASONS and self._text_ways is _GEMINI:  # whose replies with calls end as all others do
             return
-        if not self._is_idle(node):
+        if any(self._module.inside(node, message) for message in self._kept):
+            self._stored = True  # to be sent again as they are
+        elif not self._is_idle(node):
             self._calls = True
         elif not _CALLS.isdisjoint(way):
             self._seen = self._seen or node
@@ -289,13 +293,22 @@ class _Reader:
     def _is_text(self, node: cst.BaseExpression, way: tuple[str, ...]) -> bool:
         """`message.content` of chat completions and chat models, `content[0].text` of a message of blocks.
 
-        The `text` of a wrapper's reply may be anything, calls among it.
+        The `text` of a wrapper's reply may be anything, calls among it, but where these have a place of their own.
         """
-        if way[-1] == "output_text" or "choices" in way or way in self._text_ways:
+        if way[-1] == "output_text" or "choices" in way or way in self._text_ways or self._has_calls_beside(node):
             return True
         gone_through = isinstance(self._module.parent[node], (cst.For, cst.CompFor))
         known = bool(self._text_ways) or gone_through or self._anatomy.facts.is_kind(node, Kind.CALLS)
         return way[-1] == "content" and not known and way in {("content",), ("message", "content")}
+
+    def _has_calls_beside(self, text: cst.BaseExpression) -> bool:
+        """Whether the object that a text is read of has its calls in another place: `said.wanted` beside `said.text`."""
+        facts, pair = self._anatomy.facts, ex.member(text)
+        whole = facts.slots.of(pair[0]) if pair is not None else None
+        if pair is None or whole is None or facts.is_kind(text, Kind.CALLS):
+            return False
+        places = (slot for slot, kinds in facts.all_known().items() if Kind.CALLS in kinds)
+        return any(slot[:2] == ("member", whole) and slot[2] != pair[1] for slot in places)
 
     def _whole(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
         """The reply or a part with everything in it: assigned, gone through, or handed to somebody who may look."""
