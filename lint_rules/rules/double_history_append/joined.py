@@ -231,6 +231,8 @@ class Joins:
             elif (slot := self.slots.of(part)) is not None and not self._may_miss_the_last(part):
                 yield slot, ()
                 yield from self._known_by(part, depth)
+            if isinstance(part, cst.Call) and not _ends_before(part):
+                yield from ((store, ()) for store in self.anatomy.kept_elsewhere.given_by(part))
 
     def _may_miss_the_last(self, part: cst.BaseExpression) -> bool:
         """Whether the last message may be taken from what a name stands for: `past = past[:-1]`, `past.pop()`."""
@@ -376,6 +378,11 @@ def loaded_by(anatomy: Anatomy, function: Scope, slot: Slot, place: cst.CSTNode)
     found = next((call for call in calls if anatomy.facts.slots.of(call) == slot), None)
     own = found is not None and slot[0] == "return" and Kind.REPLY not in anatomy.facts.of(slot)
     return (found, anatomy) if found is not None and own else None
+
+
+def _ends_before(load: cst.Call) -> bool:
+    """`lrange(key, 0, -2)`: all but the last line, of which -1 is the place (Redis, LRANGE)."""
+    return any((at := ex.integer(arg.value)) is not None and at < -1 for arg in load.args)
 
 
 def _takes_last(cut: cst.CSTNode) -> bool:
