@@ -302,7 +302,7 @@ class _Reader:
         return way[-1] == "content" and not known and way in {("content",), ("message", "content")}
 
     def _has_calls_beside(self, text: cst.BaseExpression) -> bool:
-        """Whether the object that a text is read of has its calls in another place: `said.wanted` beside `said.text`."""
+        """Whether what a text is read of has its calls in another place: `said.wanted` beside `said.text`."""
         facts, pair = self._anatomy.facts, ex.member(text)
         whole = facts.slots.of(pair[0]) if pair is not None else None
         if pair is None or whole is None or facts.is_kind(text, Kind.CALLS):
