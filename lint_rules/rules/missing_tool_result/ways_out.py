@@ -352,8 +352,19 @@ class WaysOut:
     # -- what speaks against it -----------------------------------------------------------------------------------
 
     def _is_excused(self, taken: Taken, escape: Escape) -> bool:
-        apart = self._is_answered_apart(taken, escape.test)
+        apart = self._is_answered_apart(taken, escape.test) or self._is_left_out(taken, escape)
         return apart or self._is_owned(escape) or self._is_of_provider(escape.test)
+
+    def _is_left_out(self, taken: Taken, escape: Escape) -> bool:
+        """Whether only calls are stored that the loop has put into a list, and it has not come to that on this way."""
+        facts, graph = self.anatomy.facts, self.ends.graph
+        kept = [each.calls for each in self.ends.stored if each.calls is not None and not each.answers]
+        lists = [facts.slots.of_name(part) for calls in kept for part in ex.alternatives(calls)]
+        put = [set(self.anatomy.points(self.function, facts.put(slot))) if slot else set() for slot in lists]
+        if not put or not all(points and points <= taken.region.inside for points in put):
+            return False
+        here = {*graph.enclosing(escape.node, self.anatomy.module.parent)}
+        return not any(here & points or graph.reaches(points, here, {*taken.headers}) for points in put)
 
     def _is_answered_apart(self, taken: Taken, test: cst.BaseExpression | None) -> bool:
         """`if call not in allowed: refuse(call)`, where another loop goes through `allowed`, and answers those."""
