@@ -258,7 +258,8 @@ class _Finder:
     def _comes_empty(self, place: cst.Name, start: Point, goals: set[Point]) -> bool:
         """Whether a list that has nothing in it comes from one point to others, past what asks whether it has."""
         slot = self.anatomy.facts.slots.of(place)
-        avoiding = self.again.bound(slot) if slot is not None else frozenset()
+        put = self.anatomy.facts.put(slot) if slot is not None else ()
+        avoiding = {*self.again.bound(slot), *(p for call in put for p in self.again.points(call))} if slot else set()
         return self.again.leads([start], goals, avoiding, exceptions=False, says=_says_none(self.anatomy))
 
     def _gets_any_reply(self, place: cst.Name, element: Field) -> bool:
