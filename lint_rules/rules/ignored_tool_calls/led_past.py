@@ -22,6 +22,7 @@ from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.mentions import names_in
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate, truth
@@ -77,9 +78,12 @@ class _Led:
         self._over = {p for p in self._graph.points if p in kept or self._told.asks(p) or self._told.settles(p)}
         self._texts = {s.node for s in stored if s.role == "assistant"}
         self._goals: set[Point] = set()
+        self._offered_if: set[str] = set()
 
     def past(self, offer: Offer) -> Iterator[LedPast]:
         self._goals = set(self._anatomy.points(self._told.function, [*self._texts, *self._given(offer)])) - self._over
+        given = (ex.inner(value) for value in (offer.tools, *self._anatomy.facts.values_of(offer.tools)))
+        self._offered_if = {name for value in given if isinstance(value, cst.IfExp) for name in names_in(value.test)}
         flags = self._told.cut_off
         if flags and not self._told.asks_for_cut:
             yield from self._by(offer, lambda test: truth(test, flags), By.END)
@@ -211,7 +215,9 @@ class _Led:
         """Whether a test asks for the calls, and for what is not of the reply: `calls and not done`."""
         if self._told.truth(test) is not None or not self._asks(test):
             return False
-        return not any(map(self._told.mentions, self._told.undecided(test)))
+        parts = [*self._told.undecided(test)]
+        as_offered = all(names_in(part) <= self._offered_if for part in parts)  # without it there are no calls
+        return not as_offered and not any(map(self._told.mentions, parts))
 
     def _counts(self, test: cst.BaseExpression) -> bool:
         """Whether a test compares sizes, or asks for a number that the function counts with: `left`, of `left - 1`."""

@@ -192,7 +192,21 @@ def _is_said_now(anatomy: Anatomy, transfer: Transfer) -> bool:
     return any(holds([transfer.node], ask, derived(function, ask)) for ask in anatomy.turns.requests(function))
 
 
-_NO_LOADS = (_is_looked_over, _is_only_asked, _is_said_now)
+def _goes_on_as_text(anatomy: Anatomy, transfer: Transfer) -> bool:
+    """Whether a text that cannot be decoded is used as it is: it was not known to be anything else."""
+    call, module = transfer.node, anatomy.module
+    text = ex.inner(call.args[0].value) if call.args and anatomy.facts.decoder(call) is not None else None
+    guard = next((outer for outer in module.ancestors(call) if isinstance(outer, cst.Try)), None)
+    slot = anatomy.facts.slots.of_name(text) if text is not None else None
+    if slot is None or guard is None:
+        return False
+    function = module.scope_of[call].function
+    names = (name for name in anatomy.facts.names.get(slot, ()) if not module.inside(name, guard.body))
+    uses = [name for name in names if isinstance(module.parent[name], (cst.Arg, cst.Return, cst.Assign))]
+    return anatomy.leads(function, [*guard.handlers], uses)
+
+
+_NO_LOADS = (_is_looked_over, _is_only_asked, _is_said_now, _goes_on_as_text)
 
 
 def _tells(anatomy: Anatomy, handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
