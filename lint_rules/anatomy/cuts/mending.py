@@ -217,7 +217,8 @@ class Mending:
         """Whether all ids in a collection are those of calls, as they are stored: it says nothing of their results."""
         if isinstance(node, (cst.SetComp, cst.ListComp, cst.GeneratorExp)):
             pair = ex.member(node.elt)
-            return pair is not None and Kind.CALL in self.anatomy.facts.kinds(pair[0])
+            of_call = pair is not None and pair[1] not in _OF_RESULTS
+            return of_call and pair is not None and Kind.CALL in self.anatomy.facts.kinds(pair[0])
         values = [*self.anatomy.facts.values_of(node), *sources(node)] if deep else []
         return bool(values) and all(self._is_of_call(value, deep - 1) for value in values)
 
@@ -267,9 +268,10 @@ class Mending:
         return isinstance(outer, (cst.ComparisonTarget, cst.AssignTarget, cst.AnnAssign))
 
     def _is_id(self, node: cst.BaseExpression) -> bool:
-        """The id of a call or of a result, or a name for one."""
+        """The id of a call or of a result, or a name for one, also of a collection that is gone through."""
         slot = self.slots.of_name(node)
-        values = [node, *self.anatomy.facts.assigned(slot)]
+        listed = self.anatomy.facts.gone_through(slot) if slot is not None else []
+        values = [node, *self.anatomy.facts.assigned(slot), *(each for one in listed for each in self._elements(one))]
         return any(
             (pair := ex.member(part)) is not None and pair[1] in IDS
             for value in values
@@ -278,12 +280,15 @@ class Mending:
 
     def _holds_ids(self, node: cst.BaseExpression) -> bool:
         """A collection of ids: `{call["id"] for call in calls}`, or a name for what such ids are put into."""
+        return any(map(self._is_id, self._elements(node)))
+
+    def _elements(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """What a collection is made of, or a name for one."""
         slot = self.slots.of_name(node)
         values = [node]
         if slot is not None:
             values += [*self.anatomy.facts.assigned(slot), *self.anatomy.facts.put(slot)]
-        inside = (part.elt if isinstance(part, (cst.SetComp, cst.ListComp)) else part for part in values)
-        return any(self._is_id(part) for part in inside)
+        return [part.elt if isinstance(part, (cst.SetComp, cst.ListComp)) else part for part in values]
 
     def _decides(self, test: cst.CSTNode) -> bool:
         here = test

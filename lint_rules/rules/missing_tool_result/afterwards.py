@@ -25,8 +25,10 @@ class Afterwards(OpenEnds):
 
     @cached_property
     def are_mended(self) -> bool:
-        """Whether the histories are put in order somewhere else in the file, before they are sent."""
-        return self.anatomy.mending.reaches(self.histories, calls=True)
+        """Whether the histories are put in order somewhere else in the file, before they are sent, or just here."""
+        mending = self.anatomy.mending
+        here = not self.asking and bool(self.histories) and mending.mends(self.function, calls=True)
+        return here or mending.reaches(self.histories, calls=True)
 
     def go_on(
         self,
