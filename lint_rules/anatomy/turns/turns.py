@@ -21,6 +21,7 @@ from lint_rules.anatomy.messages.classes import (
 )
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Begun, Start, begun_elsewhere
 from lint_rules.anatomy.program.serving import is_streamed
 from lint_rules.anatomy.program.told import leaves_out, told_by
@@ -706,9 +707,32 @@ class Turns:
                 at = flow.enclosing(node, parent)
                 within = any(p in inside for p in at) and len(inside) > 1
                 if within or (flow.reaches(begun, at, answers) and flow.reaches(at, inside)):
-                    if not isinstance(node, cst.Await) or self.lets_go(node.expression):
+                    if self._lets_others(node, turn.function):
                         return True
         return False
+
+    def _lets_others(self, node: cst.CSTNode, function: Scope) -> bool:
+        """Whether others may run at an `await`, an `async for`, or a `yield` of a function."""
+        if isinstance(node, (cst.Await, cst.For, cst.CompFor)):
+            return self.lets_go(node.expression if isinstance(node, cst.Await) else node.iter)
+        return not isinstance(node, cst.Yield) or self._waits_for_more(function)
+
+    @once(circular=False)
+    def _waits_for_more(self, generator: Scope) -> bool:
+        """Whether who reads an asynchronous generator may wait for something before it takes the next piece.
+
+        A server that writes each piece to the wire does not: only `EventSourceResponse` takes a lock for that.
+        """
+        sites = self.graph.sites[generator] if generator.is_async and not self.graph.references[generator] else []
+        return not sites or any(map(self._reads_slowly, sites))
+
+    def _reads_slowly(self, site: CallSite) -> bool:
+        outer = self.module.parent[site.node]
+        if isinstance(outer, cst.For):
+            ends = self.module.nodes_inside(outer.body, site.caller, cst.Await, cst.Yield)
+            return any(self._lets_others(end, site.caller) for end in ends)
+        response = self.module.parent[outer] if is_streamed(self.module, site.node) else None
+        return not isinstance(response, cst.Call) or ex.called_name(response) != "StreamingResponse"
 
     def _answers_of(self, turn: Turn) -> list[cst.CSTNode]:
         """Where the answer is stored with which a turn of words is over: what comes behind is more of the same."""
