@@ -161,7 +161,7 @@ class Turns:
 
         A turn is more than the part of it that a lock there keeps whole.
         """
-        callees = [self.facts.slots.callee(call) for call in turn.asks]
+        callees = [self.facts.slots.callee(call) or self._handed(call) for call in turn.asks]
         alone = all(any(self.module.inside(ask, node) for ask in turn.asks) for node in turn.grows)
         return bool(callees) and all(
             callee is not None
@@ -172,6 +172,11 @@ class Turns:
             )
             for callee in callees
         )
+
+    def _handed(self, call: cst.Call) -> Scope | None:
+        """The function of this file that a call is handed, which asks a model: `queue.add(key, answer)`."""
+        handed = (self.facts.slots.function(arg.value) for arg in call.args)
+        return next((each for each in handed if each is not None and self.graph.reaches_llm(each)), None)
 
     # -- asking -----------------------------------------------------------------------------------------------
 
