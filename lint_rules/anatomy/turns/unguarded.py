@@ -138,7 +138,7 @@ class Unguarded:
         apart = {start.function for start in self.races.starts} | self._served
         found: dict[Scope, list[Scope]] = defaultdict(list)
         for function in self.module.functions:
-            if function.kind == "function" and function.parent is not None and function not in apart:
+            if function.kind in {"function", "lambda"} and function.parent is not None and function not in apart:
                 if not self._are_run_in_turn(self.graph.references[function]) or self.graph.sites[function]:
                     found[function.parent.function].append(function)
         return found
