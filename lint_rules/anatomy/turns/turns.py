@@ -454,7 +454,8 @@ class Turns:
             places = [(turn, _global_place(*found, turn.slot)) for turn in found[0].turns.open_in(found[1], call)]
             shared = [(turn, place) for turn, place in places if place is not None]
             turns = [turn for turn, _ in shared]
-            return _led_by(call, function, shared[0][1], turns, *found) if shared else None
+            slowly = self._is_read_slowly(call, function, found[1])
+            return _led_by(call, function, shared[0][1], turns, *found, slowly=slowly) if shared else None
         for there, method in methods_elsewhere(self.anatomy, call, asking=True):
             called = method.name == "__call__" and ex.called_name(call) != method.name
             base = call.func if called else ex.receiver(call)
@@ -462,7 +463,8 @@ class Turns:
             slot = self._place_of(turns[0], there, method, call, base) if turns else None
             slot = slot or (next(self._given_here(turns, base, function), None) if base is not None else None)
             if slot is not None:
-                return _led_by(call, function, slot, turns, there, method)
+                slowly = self._is_read_slowly(call, function, method)
+                return _led_by(call, function, slot, turns, there, method, slowly=slowly)
         return None
 
     def _place_of(
@@ -724,14 +726,21 @@ class Turns:
 
     @once(circular=False)
     def _waits_for_more(self, generator: Scope) -> bool:
-        """Whether who reads an asynchronous generator may wait for something before it takes the next piece.
+        """Whether who reads an asynchronous generator in this file may wait for something before the next piece.
 
-        A server that writes each piece to the wire does not: only `EventSourceResponse` takes a lock for that.
+        Who reads it in another one tells there.
         """
-        sites = self.graph.sites[generator] if generator.is_async and not self.graph.references[generator] else []
-        return not sites or any(map(self._reads_slowly, sites))
+        handed = not generator.is_async or bool(self.graph.references[generator])
+        return handed or any(map(self._reads_slowly, self.graph.sites[generator]))
+
+    def _is_read_slowly(self, call: cst.Call, function: Scope, run: Scope) -> bool:
+        return run.is_generator and self._reads_slowly(CallSite(call, function, run))
 
     def _reads_slowly(self, site: CallSite) -> bool:
+        """Whether who reads a generator may wait: not a server that writes each piece to the wire.
+
+        Of those of the table, only `EventSourceResponse` takes a lock for that.
+        """
         outer = self.module.parent[site.node]
         if isinstance(outer, cst.For):
             ends = self.module.nodes_inside(outer.body, site.caller, cst.Await, cst.Yield)
@@ -828,8 +837,10 @@ def are_answered(turns: Iterable[Turn]) -> bool:
     return any(turn.questions for turn in listed) and any(turn.answers for turn in listed)
 
 
-def _led_by(call: cst.Call, where: Scope, slot: Slot, turns: list[Turn], there: Anatomy, run: Scope) -> Turn:
-    """The turn that a call runs in another file, where `run` comes to some."""
+def _led_by(
+    call: cst.Call, where: Scope, slot: Slot, turns: list[Turn], there: Anatomy, run: Scope, *, slowly: bool = False
+) -> Turn:
+    """The turn that a call runs in another file, where `run` comes to some; `slowly`: what it gives is read so."""
     both, threads = are_answered(turns), there.unguarded.reach(run, None)
     return Turn(
         where,
@@ -843,7 +854,9 @@ def _led_by(call: cst.Call, where: Scope, slot: Slot, turns: list[Turn], there: 
         outside=turns[0].outside,
         kept=all(turn.kept for turn in turns),
         there=tuple((there.module, node) for turn in turns for node in turn.grows)[:_MOST_NOTES],
-        at_one_go=run.is_async and not any(threads.get(t.function) or there.turns.gives_way(t) for t in turns),
+        at_one_go=run.is_async
+        and not slowly
+        and not any(threads.get(t.function) or there.turns.gives_way(t) for t in turns),
     )
 
 
