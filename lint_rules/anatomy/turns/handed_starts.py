@@ -17,11 +17,15 @@ from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere, start
 from lint_rules.anatomy.program.flags import Flags
 from lint_rules.anatomy.program.joins import Joins
 from lint_rules.anatomy.program.locks import Locks
-from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
 
 _GROWERS = frozenset({"append", "add", "setdefault"})
+_QUEUED = frozenset({"append", "appendleft", "put", "put_nowait"})
+_TAKEN = frozenset({"popleft", "pop", "get", "get_nowait"})
 
 
 class Takers:
@@ -95,6 +99,70 @@ class Takers:
                     yield node.args[-1].value
             elif any(isinstance(t, cst.Subscript) and slots.of(t.value) == slot for t in ex.targets(node)):
                 yield node.value
+
+    @once(circular=True)
+    def runs_in_turn(self, place: Slot) -> bool:
+        """Whether what a parameter, or a local name, is given runs only when the one before is over.
+
+        Behind a lock or a busy flag, by a function that is run so itself, or from a queue that is emptied so.
+        """
+        uses = [name for name in self.facts.names.get(place, ()) if type(self.module.parent[name]) is not cst.Param]
+        runs = [found for use in uses if (found := self._in_turn(use)) is not None]
+        return bool(runs) and all(runs)
+
+    def _in_turn(self, use: cst.BaseExpression) -> bool | None:
+        """The same of what an expression stands for; None where that is only looked at."""
+        outer, where = self.module.parent[use], self.module.scope_of[use].function
+        if isinstance(outer, cst.Element):  # of a pair that is put into a queue
+            outer = self.module.parent[self.module.parent[outer]]
+        if isinstance(outer, cst.Call) and outer.func is use:
+            return self._is_held(outer, where) or self._is_next(outer, where) or self._are_held(where)
+        call = self.module.parent[outer] if isinstance(outer, cst.Arg) else None
+        if isinstance(call, cst.Call):
+            base = ex.receiver(call) if ex.called_name(call) in _QUEUED else None
+            if base is None:
+                return self._is_held(call, where) or is_run_in_turn(self.anatomy, call, use)
+            return self._is_emptied_in_turn(self.facts.slots.of(base))
+        if isinstance(outer, cst.Assign):
+            names = [part for part in walk(ex.targets(outer)[0]) if isinstance(part, cst.Name)]
+            return any(self.runs_in_turn(slot) for name in names if (slot := self.facts.slots.of(name)) is not None)
+        return False if isinstance(outer, cst.Return) else None
+
+    def _is_held(self, node: cst.CSTNode, where: Scope) -> bool:
+        return bool(self._locks.held(node, where)) or self._flags.guard(node, where)
+
+    @once(circular=True)
+    def _are_held(self, function: Scope) -> bool:
+        """Whether all runs of a function are held where it is called, begun, handed on or put into a queue."""
+        graph = self.anatomy.calls
+        named = [self._in_turn(node) for node in graph.references[function]]
+        named += [self._is_held(s.node, s.caller) or self._are_held(s.caller) for s in graph.sites[function]]
+        return bool(named) and None not in named and all(named)
+
+    def _is_next(self, call: cst.Call, where: Scope) -> bool:
+        """Whether a loop calls something, and waits for it: of which one is begun, or each behind a busy flag."""
+        loop, outer = self.module.loop_around(call, own=True), self.module.parent[call]
+        begun = [start for start in starts(self.anatomy.calls) if start.function is where] if loop is not None else []
+        waits = isinstance(outer, cst.Await) if where.is_async else not isinstance(outer, cst.Arg)
+        return waits and bool(begun) and all(not s.many or self._is_alone(s, self.module.scope_of[s.node].function)
+                                             for s in begun)  # fmt: skip
+
+    def _is_emptied_in_turn(self, queue: Slot | None) -> bool:
+        """Whether all that is taken out of a queue runs when the one before is over."""
+        place = root_object(self.anatomy.aliases.of(queue)) if queue is not None else None
+        calls = (node for node in self.module.nodes_of(cst.Call) if ex.called_name(node) in _TAKEN)
+        bases = [(node, self.facts.slots.of(ex.receiver(node))) for node in calls if place is not None]
+        taken = [node for node, slot in bases if slot and root_object(self.anatomy.aliases.of(slot)) == place]
+        waited = [outer if isinstance(outer := self.module.parent[node], cst.Await) else node for node in taken]
+        runs = [found for node in waited if (found := self._in_turn(node)) is not None]
+        return bool(runs) and all(runs)
+
+
+def is_run_in_turn(anatomy: Anatomy, call: cst.Call, value: cst.CSTNode) -> bool:
+    """Whether a call hands a value to a function of the project, which runs it when the one before is over."""
+    found = body(anatomy, call)
+    given = found[0].facts.slots.bindings(call, found[1]) if found is not None else ()
+    return found is not None and any(found[0].takers.runs_in_turn(slot) for slot, each in given if each is value)
 
 
 def handed_starts(anatomy: Anatomy, locks: Locks, flags: Flags) -> Iterator[Start]:

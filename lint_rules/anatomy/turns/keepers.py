@@ -235,7 +235,8 @@ def foreign_growths(anatomy: Anatomy) -> Iterator[ForeignGrowth]:
             continue
         for there, callee, kept, lasting in (*_handed_on(anatomy, call, function), *_held(anatomy, call, function)):
             for slot, found in _grown(there, kept, callee, frozenset()).items():
-                grown = [write for write in found if not _is_kept_apart(there, callee, slot, write)]
+                unread = not there.races.is_list(there.aliases.of(slot), found)
+                grown = [write for write in found if not unread and not _is_kept_apart(there, callee, slot, write)]
                 place = moved(slot, kept, lasting)
                 evidence = Evidence(f"is made longer by `{callee.name}`", call, used=True)
                 write = HistoryWrite(place, call, function, "append", None, evidence)

@@ -24,7 +24,7 @@ from lint_rules.anatomy.turns.handed_starts import handed_starts
 from lint_rules.anatomy.turns.hooks import begun_through_bases
 from lint_rules.anatomy.turns.keepers import ForeignGrowth, foreign_growths
 from lint_rules.anatomy.turns.ownership import Ownership
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule, parameters
@@ -109,16 +109,30 @@ class Races:
     def is_list(self, place: Slot, writes: list[HistoryWrite]) -> bool:
         """Whether what lives in a place may be a list of messages: not what is only told to `add`, and never read.
 
-        So is the session of a database, which makes rows of messages; lists have no such method.
+        So is the session of a database, which makes rows of messages; lists have no such method. So is the log that an
+        object of another file keeps, where neither that file nor this one looks into it.
         """
+        if self._is_only_kept(place):
+            return False
         return place in self._read or any(
             not isinstance(write.node, cst.Call) or ex.called_name(write.node) != "add" for write in writes
         )
 
+    def _is_only_kept(self, place: Slot) -> bool:
+        unread = place[0] == "member" and self.used.isdisjoint(whole_of(place))
+        classes = classes_of(self.anatomy, place[1]) if unread else ()
+        slots = [(there, there.facts.slots.attribute(cls, place[2])) for there, cls in classes]
+        return bool(slots) and all(s in there.facts.put_into and s not in there.races.used for there, s in slots)
+
     @cached_property
     def _read(self) -> set[Slot]:
-        """The places that are used as values, not only as receivers of calls; all that others are handed."""
-        found = {growth.write.slot for growth in self.foreign_growths}
+        """The places that are used here, and all that others are handed."""
+        return self.used | {growth.write.slot for growth in self.foreign_growths}
+
+    @cached_property
+    def used(self) -> set[Slot]:
+        """The places that are used as values, not only as receivers of calls."""
+        found = set[Slot]()
         for node in self.module.nodes_of(cst.Name, cst.Attribute) + self.module.nodes_of(cst.Subscript, cst.Call):
             slot = self.facts.slots.of(node) if not _is_mentioned(self.module, node) else None
             if slot is not None:
@@ -386,7 +400,10 @@ def _is_mentioned(module: SourceModule, node: cst.CSTNode) -> bool:
     outer = module.parent.get(node)
     if isinstance(outer, cst.Attribute):
         return outer.attr is node or outer.attr.value != "copy"
-    return isinstance(outer, cst.AssignTarget | cst.Param) or (isinstance(outer, cst.Arg) and outer.keyword is node)
+    named = (isinstance(outer, cst.Arg) and outer.keyword is node) or (
+        isinstance(outer, cst.AnnAssign) and outer.target is node
+    )
+    return named or isinstance(outer, cst.AssignTarget | cst.Param)
 
 
 def run_apart(races: Races, one: Scope, other: Scope) -> bool:

@@ -21,6 +21,7 @@ from lint_rules.anatomy.messages.classes import (
 )
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Begun, Start, begun_elsewhere
 from lint_rules.anatomy.program.serving import is_streamed
 from lint_rules.anatomy.program.told import leaves_out, told_by
@@ -160,7 +161,7 @@ class Turns:
 
         A turn is more than the part of it that a lock there keeps whole.
         """
-        callees = [self.facts.slots.callee(call) for call in turn.asks]
+        callees = [self.facts.slots.callee(call) or self._handed(call) for call in turn.asks]
         alone = all(any(self.module.inside(ask, node) for ask in turn.asks) for node in turn.grows)
         return bool(callees) and all(
             callee is not None
@@ -171,6 +172,11 @@ class Turns:
             )
             for callee in callees
         )
+
+    def _handed(self, call: cst.Call) -> Scope | None:
+        """The function of this file that a call is handed, which asks a model: `queue.add(key, answer)`."""
+        handed = (self.facts.slots.function(arg.value) for arg in call.args)
+        return next((each for each in handed if each is not None and self.graph.reaches_llm(each)), None)
 
     # -- asking -----------------------------------------------------------------------------------------------
 
@@ -448,7 +454,8 @@ class Turns:
             places = [(turn, _global_place(*found, turn.slot)) for turn in found[0].turns.open_in(found[1], call)]
             shared = [(turn, place) for turn, place in places if place is not None]
             turns = [turn for turn, _ in shared]
-            return _led_by(call, function, shared[0][1], turns, *found) if shared else None
+            slowly = self._is_read_slowly(call, function, found[1])
+            return _led_by(call, function, shared[0][1], turns, *found, slowly=slowly) if shared else None
         for there, method in methods_elsewhere(self.anatomy, call, asking=True):
             called = method.name == "__call__" and ex.called_name(call) != method.name
             base = call.func if called else ex.receiver(call)
@@ -456,7 +463,8 @@ class Turns:
             slot = self._place_of(turns[0], there, method, call, base) if turns else None
             slot = slot or (next(self._given_here(turns, base, function), None) if base is not None else None)
             if slot is not None:
-                return _led_by(call, function, slot, turns, there, method)
+                slowly = self._is_read_slowly(call, function, method)
+                return _led_by(call, function, slot, turns, there, method, slowly=slowly)
         return None
 
     def _place_of(
@@ -706,9 +714,39 @@ class Turns:
                 at = flow.enclosing(node, parent)
                 within = any(p in inside for p in at) and len(inside) > 1
                 if within or (flow.reaches(begun, at, answers) and flow.reaches(at, inside)):
-                    if not isinstance(node, cst.Await) or self.lets_go(node.expression):
+                    if self._lets_others(node, turn.function):
                         return True
         return False
+
+    def _lets_others(self, node: cst.CSTNode, function: Scope) -> bool:
+        """Whether others may run at an `await`, an `async for`, or a `yield` of a function."""
+        if isinstance(node, (cst.Await, cst.For, cst.CompFor)):
+            return self.lets_go(node.expression if isinstance(node, cst.Await) else node.iter)
+        return not isinstance(node, cst.Yield) or self._waits_for_more(function)
+
+    @once(circular=False)
+    def _waits_for_more(self, generator: Scope) -> bool:
+        """Whether who reads an asynchronous generator in this file may wait for something before the next piece.
+
+        Who reads it in another one tells there.
+        """
+        handed = not generator.is_async or bool(self.graph.references[generator])
+        return handed or any(map(self._reads_slowly, self.graph.sites[generator]))
+
+    def _is_read_slowly(self, call: cst.Call, function: Scope, run: Scope) -> bool:
+        return run.is_generator and self._reads_slowly(CallSite(call, function, run))
+
+    def _reads_slowly(self, site: CallSite) -> bool:
+        """Whether who reads a generator may wait: not a server that writes each piece to the wire.
+
+        Of those of the table, only `EventSourceResponse` takes a lock for that.
+        """
+        outer = self.module.parent[site.node]
+        if isinstance(outer, cst.For):
+            ends = self.module.nodes_inside(outer.body, site.caller, cst.Await, cst.Yield)
+            return any(self._lets_others(end, site.caller) for end in ends)
+        response = self.module.parent[outer] if is_streamed(self.module, site.node) else None
+        return not isinstance(response, cst.Call) or ex.called_name(response) != "StreamingResponse"
 
     def _answers_of(self, turn: Turn) -> list[cst.CSTNode]:
         """Where the answer is stored with which a turn of words is over: what comes behind is more of the same."""
@@ -799,8 +837,10 @@ def are_answered(turns: Iterable[Turn]) -> bool:
     return any(turn.questions for turn in listed) and any(turn.answers for turn in listed)
 
 
-def _led_by(call: cst.Call, where: Scope, slot: Slot, turns: list[Turn], there: Anatomy, run: Scope) -> Turn:
-    """The turn that a call runs in another file, where `run` comes to some."""
+def _led_by(
+    call: cst.Call, where: Scope, slot: Slot, turns: list[Turn], there: Anatomy, run: Scope, *, slowly: bool = False
+) -> Turn:
+    """The turn that a call runs in another file, where `run` comes to some; `slowly`: what it gives is read so."""
     both, threads = are_answered(turns), there.unguarded.reach(run, None)
     return Turn(
         where,
@@ -814,7 +854,9 @@ def _led_by(call: cst.Call, where: Scope, slot: Slot, turns: list[Turn], there: 
         outside=turns[0].outside,
         kept=all(turn.kept for turn in turns),
         there=tuple((there.module, node) for turn in turns for node in turn.grows)[:_MOST_NOTES],
-        at_one_go=run.is_async and not any(threads.get(t.function) or there.turns.gives_way(t) for t in turns),
+        at_one_go=run.is_async
+        and not slowly
+        and not any(threads.get(t.function) or there.turns.gives_way(t) for t in turns),
     )
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import takewhile
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import made_class, run_elsewhere
+from lint_rules.anatomy.messages.classes import body, made_class, run_elsewhere
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Begun, Start, starts_several
 from lint_rules.anatomy.program.serving import is_of_library, is_streamed
+from lint_rules.anatomy.turns.handed_starts import is_run_in_turn
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -136,9 +138,26 @@ class Unguarded:
         apart = {start.function for start in self.races.starts} | self._served
         found: dict[Scope, list[Scope]] = defaultdict(list)
         for function in self.module.functions:
-            if function.kind == "function" and function.parent is not None and function not in apart:
-                found[function.parent.function].append(function)
+            if function.kind in {"function", "lambda"} and function.parent is not None and function not in apart:
+                if not self._are_run_in_turn(self.graph.references[function]) or self.graph.sites[function]:
+                    found[function.parent.function].append(function)
         return found
+
+    def _are_run_in_turn(self, references: list[cst.BaseExpression]) -> bool:
+        """Whether a function is only handed to others of the project, which run one when the one before is over."""
+        return bool(references) and all(map(self._is_run_in_turn, references))
+
+    def _is_run_in_turn(self, value: cst.CSTNode) -> bool:
+        arg = self.module.parent.get(value)
+        call = self.module.parent[arg] if isinstance(arg, cst.Arg) else None
+        run = body(self.anatomy, value)
+        made = isinstance(value, cst.Call) and (run is None or not run[1].is_async)
+        return isinstance(call, cst.Call) and not made and is_run_in_turn(self.anatomy, call, value)
+
+    def _is_queued(self, node: cst.CSTNode) -> bool:
+        """Whether a node stands in a lambda, or is a coroutine, that is handed so."""
+        outers = takewhile(lambda each: isinstance(each, cst.BaseExpression | cst.Arg), self.module.ancestors(node))
+        return any(map(self._is_run_in_turn, (node, *(each for each in outers if isinstance(each, cst.Lambda)))))
 
     def is_guarded(self, node: cst.CSTNode, function: Scope) -> bool:
         """Whether a lock or a busy flag keeps others away from a node."""
@@ -147,6 +166,7 @@ class Unguarded:
             bool(self.guarding(node, function))
             or locks.is_chosen(node, function)
             or self.races.flags.guard(node, function)
+            or self._is_queued(node)
         )
 
     def guarding(self, node: cst.CSTNode, function: Scope) -> frozenset[Slot]:

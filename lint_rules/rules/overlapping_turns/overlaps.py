@@ -222,8 +222,9 @@ class Overlaps:
         return self._led_by(start.function, turn) if start.comes_with_events else start.node
 
     def _led_by(self, function: Scope, turn: Turn) -> cst.CSTNode:
-        """The node of a function by which it comes to a turn."""
-        sites = self.graph.calls[function] if not turn.function.within(function) else ()
+        """The node of a function, or of one within it, by which it comes to a turn."""
+        own = [here for here in self.module.functions if here.within(function)]
+        sites = [s for here in own for s in self.graph.calls[here]] if not turn.function.within(function) else []
         led = (site.node for site in sites if turn.function in self.unguarded.reach(site.callee, None))
         return next(led, turn.asks[0])
 

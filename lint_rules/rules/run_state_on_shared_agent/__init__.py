@@ -2,8 +2,9 @@
 
 ## What it does
 Reports state of one run that is stored on an object which other runs share, and used after they may have changed it:
-an attribute that a run sets when it begins and reads after an `await`; an attribute that is saved, changed for the
-run, and put back in `finally`; a chat or user that is told to a shared tool before the model is asked.
+an attribute that a run sets when it begins and reads after an `await`; an attribute that is changed for the run, and
+put back behind it, to what was saved or what it is made with; a chat or user that is told to a shared tool before the
+model is asked.
 
 ## Why is this bad
 Two runs overlap: the second overwrites what the first has stored. The answer to one chat goes to the other, one user's
@@ -109,7 +110,7 @@ def _message(found: RunState) -> str:
     if found.how == "swap":
         return (
             f"`{run}` changes `{found.name}` while it asks the model, for other runs on this object, too;"
-            " of two that overlap, the last to end puts back the other's value"
+            " of two that overlap, one asks with the other's value, or the last to end puts that back"
         )
     shared = " on this object" if "." in found.name else ""
     return (

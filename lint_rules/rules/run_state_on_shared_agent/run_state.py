@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import GROWERS
-from lint_rules.anatomy.messages.classes import FoundClass, classes_of
+from lint_rules.anatomy.messages.classes import FoundClass, body, classes_of
 from lint_rules.anatomy.messages.growth import put_there
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.turns.races import run_apart
@@ -68,10 +69,10 @@ class RunStates:
         swapping = {module.scope_of[node].function for node in module.nodes_of(cst.Try) if node.finalbody is not None}
         telling = self._statements
         for function in module.functions:
-            if function not in swapping and function not in telling:
+            if function not in swapping and function not in telling and function not in self._set_twice:
                 continue
             if function.kind == "function" and (function.is_async or function in self._in_threads):
-                found = [*self._first(self._swaps(function))] if function in swapping else []
+                found = [*self._first(chain(self._swaps(function), self._switches(function)))]
                 found += self._first(self._told(function)) if function in telling else ()
                 if found and not self.races.is_setup(function):
                     yield from found
@@ -80,7 +81,15 @@ class RunStates:
     @cached_property
     def _in_threads(self) -> set[Scope]:
         """The functions that several threads are seen to run at once, on objects that they share."""
-        return {here for _, reach in self.unguarded.repeating() for here, thread in reach.items() if thread}
+        return {here for here, thread in self._repeated.items() if thread}
+
+    @cached_property
+    def _repeated(self) -> dict[Scope, bool]:
+        """The functions of which several runs are seen to overlap, and whether in threads."""
+        found: dict[Scope, bool] = {}
+        for _, reach in self.unguarded.repeating():
+            found.update((here, thread or found.get(here, False)) for here, thread in reach.items())
+        return found
 
     @staticmethod
     def _first(found: Iterator[RunState]) -> Iterator[RunState]:
@@ -143,6 +152,55 @@ class RunStates:
                 if changed is not None and not self._held(asked, function):
                     name = ex.source(target, 40)
                     yield RunState("swap", changed, function, name, asked, node, self.anatomy)
+
+    @cached_property
+    def _set_twice(self) -> dict[Scope, list[tuple[cst.Attribute, cst.Assign, cst.Assign]]]:
+        """By function the attributes that it sets at two places, with each two of these."""
+        lines: dict[tuple[Scope, Slot], list[tuple[cst.Attribute, cst.Assign]]] = {}
+        for node in self.module.nodes_of(cst.Assign):
+            target, function = ex.targets(node)[0], self.module.scope_of[node].function
+            slot = self.facts.slots.of(target) if type(target) is cst.Attribute else None
+            if slot is not None and type(target) is cst.Attribute:
+                lines.setdefault((function, slot), []).append((target, node))
+        found: dict[Scope, list[tuple[cst.Attribute, cst.Assign, cst.Assign]]] = {}
+        for (function, _), each in lines.items():
+            pairs = [(target, one, other) for target, one in each for _, other in each if one is not other]
+            found.setdefault(function, []).extend(pairs) if pairs else None
+        return found
+
+    def _switches(self, function: Scope) -> Iterator[RunState]:
+        """`self.rules = SHORT`, a request that is made of it, and then `self.rules = LONG`, which it was at first."""
+        leads = self.anatomy.leads
+        for target, node, back in self._set_twice.get(function, ()) if function in self._repeated else ():
+            slot = self.facts.slots.of(target)
+            if slot is None or not self._is_shared(target, function) or not self._puts_back(function, back, node, slot):
+                continue
+            if not function.is_async and Kind.HISTORY in self.facts.of(slot):
+                continue
+            for asked in self._asks_in(function):
+                between = leads(function, [node], [asked]) and leads(function, [asked], [back])
+                if between and not self._held(asked, function) and self._is_made_of(asked, slot):
+                    yield RunState("swap", node, function, ex.source(target, 40), asked, back, self.anatomy)
+                    return
+
+    def _puts_back(self, function: Scope, back: cst.Assign, node: cst.Assign, slot: Slot) -> bool:
+        """Whether an attribute is set to what was saved, or to what it is made with, and was set to something else."""
+        value, said = ex.inner(back.value), ex.source(back.value, 80)
+        if isinstance(value, cst.Name) and self._was_saved(function, value, slot):
+            return True
+        made = (each for each in self.facts.assigned(slot) if self.races.is_setup(self.module.scope_of[each].function))
+        return said != ex.source(node.value, 80) and said in {ex.source(each, 80) for each in made}
+
+    def _is_made_of(self, asked: cst.Call, slot: Slot) -> bool:
+        """Whether what runs to ask a model reads an attribute, here or in the file of a base class."""
+        found = body(self.anatomy, asked)
+        run = run_by(*found) if found is not None else ()
+        return any(self._reads(part, slot) for part in walk(asked)) or any(
+            isinstance(node.value, cst.Name) and node.value.value == there.module.self_name(here)
+            for there, here in run
+            for node in here.nodes_of(cst.Attribute)
+            if node.attr.value == slot[2] and not isinstance(there.module.parent[node], cst.AssignTarget)
+        )
 
     @staticmethod
     def _attribute_from_name(node: cst.CSTNode) -> tuple[cst.Attribute, cst.Name] | None:
