@@ -13,18 +13,19 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, methods_elsewhere
-from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, resets
+from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, pops_last, resets, takes_last
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.turns import Turn, are_answered
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, is_parameter, root_object, whole_of
-from lint_rules.rules.unlocked_history_append.unlocked import pops_last, takes_last
+from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, describe, is_parameter, root_object, whole_of
+from lint_rules.rules.draft import Note, started
+from lint_rules.rules.unlocked_history_append.pair import Pair
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule
-from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
@@ -32,23 +33,11 @@ _REMOVERS = frozenset({"pop", "clear"})
 _DEEPEST = 3
 
 
-@record
-class Reset:
-    """At `node`, and at `others`, `function` takes messages out of `slot` beside `turn`, as `start` runs it.
-
-    `last`: only the last ones, as many as it may have added itself.
-    """
-
-    node: cst.CSTNode
-    function: Scope
-    slot: Slot
-    turn: Turn
-    start: Start
-    last: bool
-    others: tuple[cst.CSTNode, ...] = ()
+_Removal = tuple[cst.CSTNode, Scope, bool, bool]
+"""A place, its function, whether only the last messages go, and whether those who hold the list see it, too."""
 
 
-def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
+def removals(anatomy: Anatomy) -> Iterator[Pair]:
     """Those of a file that no lock or flag keeps apart from turns on the same history: one a function and history."""
     beside = _Beside(anatomy)
     told: set[tuple[Scope, Slot]] = set()
@@ -68,13 +57,20 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
             start = beside.start_of(function, turn, run) if (function, turn.slot) not in told else None
             if start is not None:
                 told.add((function, turn.slot))
-                (node, last), *rest = sorted(found, key=lambda each: anatomy.module.order[each[0]])
-                yield Reset(node, function, turn.slot, turn, start, last, tuple(other for other, _ in rest))
+                yield _pair(turn, start, sorted(found, key=lambda each: anatomy.module.order[each[0]]))
+    yield from _rows_deleted(beside)
 
 
-def stores_emptied(anatomy: Anatomy) -> Iterator[Reset]:
+def _pair(turn: Turn, start: Start, found: list[tuple[cst.CSTNode, bool]]) -> Pair:
+    (node, last), *rest = found
+    words = {"name": describe(turn.slot), "harm": schedules.TAKEN if last else schedules.EMPTIED}
+    notes = [Note(turn.asks[0], "a turn waits here"), started(start), *(Note(each, "and here") for each, _ in rest[:3])]
+    return Pair(node, turn.asks[0], turn.slot, "taken" if last else "begun", words, (*notes,))
+
+
+def _rows_deleted(beside: _Beside) -> Iterator[Pair]:
     """Where a function deletes the rows in which the question of a turn waits for its answer, one a function."""
-    beside = _Beside(anatomy)
+    anatomy = beside.anatomy
     waiting = [(turn, run, found) for turn, run in beside.stored() if (found := _waiting(anatomy, turn))]
     for function in dict.fromkeys(here for reached in beside.reach.values() for here in reached) if waiting else ():
         for call in function.nodes_of(cst.Call):
@@ -87,8 +83,7 @@ def stores_emptied(anatomy: Anatomy) -> Iterator[Reset]:
                 if any(each.is_emptied_by(touched) for each in found) and not beside.is_apart(call, function, turn)
                 if (start := beside.start_of(function, turn, run)) is not None
             )
-            for turn, start in islice(met, 1):
-                yield Reset(call, function, turn.slot, turn, start, False)
+            yield from (_pair(turn, start, [(call, False)]) for turn, start in islice(met, 1))
 
 
 def _waiting(anatomy: Anatomy, turn: Turn) -> list[Touched]:
@@ -236,10 +231,6 @@ def _is_looked_up(anatomy: Anatomy, turn: Turn, node: cst.CSTNode) -> bool:
     slots = [anatomy.facts.slots.of(value) for value in (*given, *([base] if base is not None else []))]
     held = (slot for slot in slots if slot is not None and slot[0] == "var" and slot[1] is turn.function)
     return all(anatomy.aliases.of(slot) != turn.slot for slot in held)
-
-
-_Removal = tuple[cst.CSTNode, Scope, bool, bool]
-"""A place, its function, whether only the last messages go, and whether those who hold the list see it, too."""
 
 
 def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
