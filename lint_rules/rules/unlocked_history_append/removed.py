@@ -41,7 +41,7 @@ def removals(anatomy: Anatomy) -> Iterator[Pair]:
     """Those of a file that no lock or flag keeps apart from turns on the same history: one a function and history."""
     beside = _Beside(anatomy)
     told: set[tuple[Scope, Slot]] = set()
-    for turn, run in beside.turns():
+    for turn, run in beside.turns(outside=False):
         removed: dict[Scope, list[tuple[cst.CSTNode, bool]]] = {}
         for node, function, last, in_place in (
             *_removals(anatomy, turn.slot),
@@ -71,7 +71,7 @@ def _pair(turn: Turn, start: Start, found: list[tuple[cst.CSTNode, bool]]) -> Pa
 def _rows_deleted(beside: _Beside) -> Iterator[Pair]:
     """Where a function deletes the rows in which the question of a turn waits for its answer, one a function."""
     anatomy = beside.anatomy
-    waiting = [(turn, run, found) for turn, run in beside.stored() if (found := _waiting(anatomy, turn))]
+    waiting = [(turn, run, found) for turn, run in beside.turns(outside=True) if (found := _waiting(anatomy, turn))]
     for function in dict.fromkeys(here for reached in beside.reach.values() for here in reached) if waiting else ():
         for call in function.nodes_of(cst.Call):
             touched = anatomy.resources.of(call)
@@ -101,20 +101,20 @@ class _Beside:
         self.unguarded = anatomy.unguarded
         self.reach = {start: self.unguarded.reach(start.function, start) for start in self.unguarded.starts}
 
-    def _all(self) -> Iterator[tuple[Turn, list[Start]]]:
+    def turns(self, *, outside: bool) -> Iterator[tuple[Turn, list[Start]]]:
+        """The turns that store a question, wait for its answer and store that, too, with the starts that run each.
+
+        With `outside` those that keep what was said outside of the program.
+        """
+        begins = self.anatomy.turns.begins
         for function in self.anatomy.module.functions:
             run = self.races.starts_reaching(function) if function.kind == "function" else []
-            yield from ((turn, run) for turn in self.anatomy.turns.of(function) if run and not turn.kept)
-
-    def turns(self) -> Iterator[tuple[Turn, list[Start]]]:
-        """The turns that store a question, wait for its answer and store that, too, with the starts that run each."""
-        for turn, run in self._all():
-            if not turn.outside and (turn.tools or self._is_between(turn, run)):
-                yield turn, [start for start in run if not self.anatomy.turns.begins(turn, start.function)]
-
-    def stored(self) -> Iterator[tuple[Turn, list[Start]]]:
-        """Those that keep what was said outside of the program, with the starts that run each."""
-        yield from ((turn, run) for turn, run in self._all() if turn.outside)
+            for turn in self.anatomy.turns.of(function) if run else ():
+                if not turn.kept and turn.outside is outside:
+                    if outside:
+                        yield turn, run
+                    elif turn.tools or self._is_between(turn, run):
+                        yield turn, [start for start in run if not begins(turn, start.function)]
 
     def _is_between(self, turn: Turn, run: list[Start]) -> bool:
         """Whether a question lies in the history while its answer is waited for: put there by the turn, or before."""

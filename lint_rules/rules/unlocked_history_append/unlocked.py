@@ -135,7 +135,7 @@ def _no_lock(races: Races, history: SharedHistory) -> Iterator[Pair]:
             threads = any(start.kind == "thread" for start in started_here)
             told = losing if threads else None
             if told is None and parted and any(map(longer, writes)):
-                told = schedules.PARTED if _are_parted(races, history, function, started_here) else None
+                told = schedules.PARTED if _are_parted(races, history, started_here) else None
             if told is not None:
                 words = {"name": describe(writes[0].slot), "runs": _RUNS[first.kind], "harm": told}
                 notes = [*map(started, started_here), *(Note(w.node, "also written here") for w in writes[1:4])]
@@ -143,13 +143,15 @@ def _no_lock(races: Races, history: SharedHistory) -> Iterator[Pair]:
                 break
 
 
-def _are_parted(races: Races, history: SharedHistory, function: Scope, started: list[Start]) -> bool:
+def _are_parted(races: Races, history: SharedHistory, started: list[Start]) -> bool:
     """Whether others may come between the calls of a turn and their results."""
-    return any(races.graph.reaches_llm(start.function) for start in started) and not (
-        _runs_at_one_go(races, history, function, started)
-        or _goes_on_to_results(races, history, started)
-        or _is_begun_anew(races, history, started)
-    )
+    if not any(races.graph.reaches_llm(s.function) for s in started) or _is_begun_anew(races, history, started):
+        return False
+    turns, reached = races.anatomy.turns, [races.anatomy.unguarded.reach(s.function, s) for s in started]
+    led = [(turn, reach[f]) for reach in reached for f in reach for turn in turns.of(f) if turn.slot == history.slot]
+    if led and not any(thread or turns.gives_way(turn) for turn, thread in led):
+        return False
+    return not _goes_on_to_results(races, history, started)
 
 
 def _goes_on_to_results(races: Races, history: SharedHistory, started: list[Start]) -> bool:
@@ -179,19 +181,6 @@ def _is_begun_anew(races: Races, history: SharedHistory, started: list[Start]) -
     turns = races.anatomy.turns
     led = [(turn, start) for start in started for turn in turns.of(start.function) if turn.slot == history.slot]
     return bool(led) and all(turns.begins(turn, start.function) for turn, start in led)
-
-
-def _runs_at_one_go(races: Races, history: SharedHistory, function: Scope, started: list[Start]) -> bool:
-    """Whether a plain function, called on the event loop, asks and writes all: until it returns, nobody else runs."""
-    reached = [races.anatomy.unguarded.reach(start.function, start) for start in started]
-    writing = {write.function for write in history.writes}
-    return any(
-        not (whole.is_async or whole.is_generator)
-        and not any(reach.get(whole, True) for reach in reached)
-        and writing <= races.graph.may_run(whole)
-        and races.graph.reaches_llm(whole)
-        for whole in races.graph.with_callers({function})
-    )
 
 
 def _at_the_front(write: HistoryWrite) -> bool:
