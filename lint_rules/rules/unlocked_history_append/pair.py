@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.finding import Related
@@ -32,3 +33,9 @@ class Pair:
 def in_threads(races: Races, function: Scope) -> bool:
     """Whether others may run at any point of a function, not only where it waits."""
     return any(not start.on_loop for start in races.starts_reaching(function))
+
+
+def place_of(anatomy: Anatomy, node: cst.BaseExpression | None) -> Slot | None:
+    """Where the object lives that an expression names."""
+    slot = anatomy.facts.slots.of(node)
+    return anatomy.aliases.of(slot) if slot is not None else None

@@ -7,7 +7,7 @@ by then may be the question of the other.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 import libcst as cst
 
@@ -22,7 +22,7 @@ from lint_rules.anatomy.turns.turns import Turn, are_answered
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, describe, is_parameter, root_object, whole_of
 from lint_rules.rules.draft import Note, started
-from lint_rules.rules.unlocked_history_append.pair import Pair
+from lint_rules.rules.unlocked_history_append.pair import Pair, place_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule
@@ -165,17 +165,17 @@ class _Beside:
         return _is_for_missing(self.anatomy, node, function)
 
     def _asks_time(self, node: cst.CSTNode, depth: int = 0) -> bool:
-        slots = self.anatomy.facts.slots
+        slots, inner = self.anatomy.facts.slots, list[cst.CSTNode]()
         if isinstance(node, cst.Call):
             callee = slots.callee(node)
-            inner = [part for part in callee.nodes if isinstance(part, cst.Call)] if callee is not None else []
-            named = self.anatomy.module.full_name(node.func)
-            if named.startswith(("time.", "datetime.")):
+            if self.anatomy.module.full_name(node.func).startswith(("time.", "datetime.")):
                 return True
-            return depth < _DEEPEST and any(self._asks_time(part, depth + 1) for part in inner)
-        slot = slots.of_name(node)
-        made = self.anatomy.facts.assigned(slot) if slot is not None and depth < _DEEPEST else []
-        return any(self._asks_time(part, depth + 1) for value in made for part in walk(value))
+            inner = callee.nodes_of(cst.Call) if callee is not None else []
+        else:
+            slot = slots.of_name(node)
+            made = self.anatomy.facts.assigned(slot) if slot is not None else []
+            inner = [part for value in made for part in walk(value)]
+        return depth < _DEEPEST and any(self._asks_time(part, depth + 1) for part in inner)
 
 
 def _is_taken_out(node: cst.CSTNode) -> bool:
@@ -185,19 +185,14 @@ def _is_taken_out(node: cst.CSTNode) -> bool:
 
 def _finds_none(anatomy: Anatomy, turn: Turn) -> bool:
     """Whether a turn whose history is gone fails, and stores no answer: `talks[key].append(answer)` of a dict."""
-    registry = turn.slot[1] if turn.slot[0] == "item" else None
-    if registry is None:
-        return False
-    made, slots = anatomy.facts.assigned(registry), anatomy.facts.slots
+    registry, of = turn.slot[1] if turn.slot[0] == "item" else None, anatomy.facts.slots.of
+    made = anatomy.facts.assigned(registry) if registry is not None else []
     asked = [c for c in anatomy.module.nodes_of(cst.Call) if ex.called_name(c) == "get" and len(c.args) == 2]
-    plain = all(isinstance(ex.inner(value), cst.Dict) for value in made) if made else any(
-        (base := ex.receiver(call)) is not None and slots.of(base) == registry for call in asked
-    )  # fmt: skip
-    again = [ex.receiver(node) for node in turn.grows if isinstance(node, cst.Call)
-             and anatomy.leads(turn.function, turn.asks, [node]) and node not in turn.asks]  # fmt: skip
-    return plain and bool(again) and all(
-        isinstance(base, cst.Subscript) and slots.of(base.value) == registry for base in again
-    )  # fmt: skip
+    told = any(registry is not None and of(ex.receiver(call)) == registry for call in asked)
+    plain = all(isinstance(ex.inner(value), cst.Dict) for value in made) if made else told
+    later = (node for node in turn.grows if isinstance(node, cst.Call) and node not in turn.asks)
+    again = [ex.receiver(node) for node in later if anatomy.leads(turn.function, turn.asks, [node])]
+    return plain and bool(again) and all(isinstance(e, cst.Subscript) and of(e.value) == registry for e in again)
 
 
 def _leads_to(anatomy: Anatomy, node: cst.CSTNode, function: Scope, turn: Turn) -> bool:
@@ -226,10 +221,10 @@ def _looks_again(anatomy: Anatomy, turn: Turn, depth: int = 0) -> bool:
 def _is_looked_up(anatomy: Anatomy, turn: Turn, node: cst.CSTNode) -> bool:
     if not anatomy.leads(turn.function, turn.asks, [node]) or node in turn.asks:
         return False
-    base = ex.receiver(node)
-    given = [arg.value for arg in node.args] if isinstance(node, cst.Call) else []
-    slots = [anatomy.facts.slots.of(value) for value in (*given, *([base] if base is not None else []))]
-    held = (slot for slot in slots if slot is not None and slot[0] == "var" and slot[1] is turn.function)
+    given = [ex.receiver(node), *(arg.value for arg in node.args)] if isinstance(node, cst.Call) else []
+    held = (
+        slot for slot in map(anatomy.facts.slots.of, given) if slot is not None and slot[:2] == ("var", turn.function)
+    )
     return all(anatomy.aliases.of(slot) != turn.slot for slot in held)
 
 
@@ -246,20 +241,15 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
                     yield write.node, write.function, False, in_place
     yield from ((node, function, False, False) for node, function in _replaced(anatomy, slot))
     known = {write.node for writes in anatomy.writes.by_slot.values() for write in writes}
-    for call in anatomy.module.nodes_of(cst.Call):  # of an object of another file, too
-        base = ex.receiver(call) if pops_last(call) and call not in known else None
-        place = anatomy.facts.slots.of(base)
-        if place is not None and anatomy.aliases.of(place) == slot:
-            yield call, anatomy.module.scope_of[call].function, True, True
-    registry = slot[1] if slot[0] == "item" else None
-    for node in anatomy.module.nodes_of(cst.Del, cst.Call) if registry is not None else ():
-        if isinstance(node, cst.Del):
-            target = node.target.value if isinstance(node.target, cst.Subscript) else None
-        else:
-            target = ex.receiver(node) if ex.called_name(node) in _REMOVERS else None
-        place = anatomy.facts.slots.of(target)
-        if place is not None and anatomy.aliases.of(place) == registry and root_object(registry)[0] in {"attr", "var"}:
-            yield node, anatomy.module.scope_of[node].function, False, False
+    registry = slot[1] if slot[0] == "item" and root_object(slot)[0] in {"attr", "var"} else None
+    for node in anatomy.module.nodes_of(cst.Del, cst.Call):
+        function = anatomy.module.scope_of[node].function
+        base = ex.receiver(node) if isinstance(node, cst.Call) else getattr(node.target, "value", None)
+        place, last = place_of(anatomy, base), isinstance(node, cst.Call) and node not in known and pops_last(node)
+        if last and place == slot:  # of an object of another file, too
+            yield node, function, True, True
+        elif place is not None and place == registry and _is_taken_out(node):
+            yield node, function, False, False
 
 
 def _replaced(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[cst.CSTNode, Scope]]:
@@ -317,8 +307,7 @@ def _removals_elsewhere(
         base, function = ex.receiver(call), anatomy.module.scope_of[call].function
         if base is None or call in without or (within is not None and function not in within):
             continue
-        kept = anatomy.facts.slots.of(base)
-        place = anatomy.aliases.of(kept) if kept is not None else None
+        place = place_of(anatomy, base)
         if place is None or place not in {*whole_of(slot)}:
             continue
         for there, method in (each for each in methods_elsewhere(anatomy, call) if each[0].module not in seen_there):
@@ -353,15 +342,11 @@ def _is_meant(anatomy: Anatomy, node: cst.CSTNode, function: Scope, slot: Slot) 
 
 def _says_there(anatomy: Anatomy, part: cst.BaseExpression, slot: Slot) -> bool | None:
     """What a part of a test gives where there is a history with messages."""
-    aliases, places = anatomy.aliases, {*whole_of(slot)}
     if isinstance(part, cst.Comparison):
         _, operator, right = ex.compared(part)
-        kept = anatomy.facts.slots.of(right)
-        if isinstance(operator, (cst.In, cst.NotIn)) and kept is not None and aliases.of(kept) in places:
-            return isinstance(operator, cst.In)
-        return None
-    kept = anatomy.facts.slots.of(part)
-    return True if kept is not None and aliases.of(kept) == slot else None
+        among = isinstance(operator, (cst.In, cst.NotIn)) and place_of(anatomy, right) in {*whole_of(slot)}
+        return isinstance(operator, cst.In) if among else None
+    return True if place_of(anatomy, part) == slot else None
 
 
 def _begins(anatomy: Anatomy, write: HistoryWrite, slot: Slot) -> bool:
@@ -416,9 +401,6 @@ def _is_fresh_part(anatomy: Anatomy, part: cst.BaseExpression, slot: Slot, depth
 
 def _is_for_missing(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> bool:
     """`except KeyError: talks[key] = []`: a first value."""
-    for outer in anatomy.module.ancestors(node):
-        if outer is function.node:
-            return False
-        if isinstance(outer, cst.ExceptHandler) and outer.type is not None and ex.dotted(outer.type) == "KeyError":
-            return True
-    return False
+    around = takewhile(lambda outer: outer is not function.node, anatomy.module.ancestors(node))
+    caught = (outer.type for outer in around if isinstance(outer, cst.ExceptHandler) and outer.type is not None)
+    return any(ex.dotted(error) == "KeyError" for error in caught)

@@ -26,7 +26,7 @@ from lint_rules.anatomy.values.slots import Slot, describe, is_parameter, whole_
 from lint_rules.anatomy.vocabulary import MAKERS
 from lint_rules.finding import Related
 from lint_rules.rules.draft import Note, started
-from lint_rules.rules.unlocked_history_append.pair import Pair, in_threads
+from lint_rules.rules.unlocked_history_append.pair import Pair, in_threads, place_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -159,12 +159,13 @@ def _of_slot(races: Races, write: HistoryWrite, anew: bool) -> Iterator[Pair]:
     reads = [read for place in (slot, *_handed(races, function, slot)) for read in _reads(races, function, place)]
     reads += (call for call in function.nodes_of(cst.Call) if _is_read_by(races, call, slot))
     emptied = not _is_made_of(races, [value for value in given if value is not None], reads, node)
-    if (emptied and not anew) or _cuts_exactly(write):
+    within = (read for read in _reads(races, function, slot) if races.module.inside(read, node))
+    if (emptied and not anew) or _cuts_exactly(write) or any(_rereads(races, read) for read in within):
         return
     earlier = [read for read in reads if not races.module.inside(read, node)]
     rewritten = [read for read in earlier if not _only_measured(races, read)]
     span = _span(races, function, rewritten, node, _digests(races, write) if emptied else _waits(races, function))
-    if span is None or _rereads(races, function, slot, span[1], node) or _one_lock(races, function, span[0], node):
+    if span is None or _one_lock(races, function, span[0], node):
         return
     many = races.overlapping(function)
     other = _beside(races, function, ((w.node, w.function) for w in races.anatomy.writes.by_slot[slot])) or (
@@ -190,9 +191,9 @@ def _digests(races: Races, write: HistoryWrite) -> Iterator[cst.CSTNode]:
 
 def _handed(races: Races, function: Scope, slot: Slot) -> set[Slot]:
     """The parameters of a function that callers hand what is there when they call: `answer(key, talks[key])`."""
-    of, bindings, aliases = races.facts.slots.of, races.facts.slots.bindings, races.anatomy.aliases
+    bindings = races.facts.slots.bindings
     bound = (pair for site in races.graph.sites[function] for pair in bindings(site.node, function))
-    return {parameter for parameter, value in bound if (given := of(value)) is not None and aliases.of(given) == slot}
+    return {parameter for parameter, value in bound if place_of(races.anatomy, value) == slot}
 
 
 def _reads(races: Races, function: Scope, slot: Slot) -> list[cst.CSTNode]:
@@ -232,15 +233,10 @@ def _cuts_exactly(write: HistoryWrite) -> bool:
     return part is not None and part.upper is not None and "len(" in ex.source(part.upper)
 
 
-def _rereads(races: Races, function: Scope, slot: Slot, wait: cst.CSTNode, write: cst.CSTNode) -> bool:
-    """Whether the history is read again after the wait, as a whole: then what was added meanwhile is not lost."""
-    before, inside = races.module.before, races.module.inside
-    for read in _reads(races, function, slot):
-        outer = races.module.parent[read]
-        if not isinstance(outer, cst.Subscript) or outer.value is not read or ex.slice_of(outer) is not None:
-            if inside(read, write) or (before(wait, read) and before(read, write) and not inside(read, wait)):
-                return True
-    return False
+def _rereads(races: Races, read: cst.CSTNode) -> bool:
+    """Whether what is read is the whole of a history: then nothing of what was added meanwhile is lost."""
+    outer = races.module.parent[read]
+    return not isinstance(outer, cst.Subscript) or outer.value is not read or ex.slice_of(outer) is not None
 
 
 # -- an object that keeps the history behind methods -----------------------------------------------------------
@@ -396,7 +392,11 @@ def _made_twice(races: Races, function: Scope) -> Iterator[Pair]:
         for place in _lasting_entries(races, node, function):
             whole = list(whole_of(place))[1:]
             places = [each for each in function.nodes if isinstance(each, (cst.Name, cst.Attribute))]
-            looks = [each for each in places if _is_at(races, each, whole) and not races.module.inside(each, node)]
+            looks = [
+                each
+                for each in places
+                if place_of(races.anatomy, each) in whole and not races.module.inside(each, node)
+            ]
             call = next((call for call in made if _is_made_of(races, [node.value], [call], node)), None)
             asked = [call] if call is not None and _is_asked_for(call) and not function.is_async else []
             span = _span(races, function, [*looks], node, [*asked, *function.waits]) if call is not None else None
@@ -409,11 +409,6 @@ def _lasting_entries(races: Races, node: cst.Assign, function: Scope) -> Iterato
     slots, aliases = map(races.facts.slots.of, ex.targets(node)), races.anatomy.aliases
     places = (aliases.of(slot) for slot in slots if slot is not None and slot[0] == "item")
     return (place for place in places if aliases.is_lasting(place, function))
-
-
-def _is_at(races: Races, node: cst.BaseExpression, places: list[Slot]) -> bool:
-    slot = races.facts.slots.of(node)
-    return slot is not None and races.anatomy.aliases.of(slot) in places
 
 
 def _is_begun(races: Races, call: cst.Call) -> bool:
