@@ -128,10 +128,10 @@ _SAYS = {
         "hold one lock (or queue) for the whole turn; a lock for each append does not keep turns apart",
     ),
     "rewritten": (
-        f"`{{name}}` is rewritten from what was read in line {{line}}, before {{wait}}: {_LATER}",
+        f"`{{name}}` is rewritten from what was read {_LATER}",
         _FROM_READ,
     ),
-    "emptied": (f"`{{name}}` is emptied, with what was read in line {{line}}, before {{wait}}: {_LATER}", _FROM_READ),
+    "emptied": (f"`{{name}}` is emptied, with what was read {_LATER}", _FROM_READ),
     "written back": ("`{name}` is rewritten from what was read in line {line}: {harm}", _FROM_READ),
     "saved": (
         "`{name}` is saved here as a whole, from what was loaded in line {line}:"
