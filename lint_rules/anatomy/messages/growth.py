@@ -135,6 +135,30 @@ def cut_out(write: HistoryWrite) -> cst.Slice | None:
     return ex.slice_of(write.node.target) if isinstance(write.node, cst.Del) else None
 
 
+def pops_last(call: cst.Call) -> bool:
+    """`h.pop()`, `h.pop(-1)`."""
+    first = call.args[0].value if call.args else None
+    return ex.called_name(call) == "pop" and (first is None or (ex.integer(first) or 0) < 0)
+
+
+def takes_last(write: HistoryWrite) -> bool:
+    """`h.pop()`, `del h[-2]`, `del h[mark:]`, `h[:] = h[:-1]`: what is there by then may be a message of others."""
+    if isinstance(write.node, cst.Call):
+        return pops_last(write.node)
+    part = cut_out(write)
+    if write.kind == "cut":
+        index = ex.index(write.node.target) if isinstance(write.node, cst.Del) else None
+        place = ex.integer(part.lower if part is not None else index)
+        return place < 0 if place is not None else part is not None and part.upper is None and part.lower is not None
+    kept = ex.inner(write.value) if write.value is not None and isinstance(write.node, cst.Assign) else None
+    head = ex.slice_of(kept) if isinstance(kept, cst.Subscript) else None
+    if head is None or head.lower is not None or head.upper is None or not isinstance(kept, cst.Subscript):
+        return False
+    places = ex.targets(write.node) if isinstance(write.node, cst.Assign) else []
+    whole = [ex.unsliced(t) for t in places]
+    return any(ex.source(place) == ex.source(kept.value) for place in whole)
+
+
 def reads(anatomy: Anatomy, value: cst.BaseExpression, slot: Slot) -> bool:
     return any((ex.reads_place(n) or type(n) is cst.Call) and anatomy.facts.slots.of(n) == slot for n in walk(value))
 

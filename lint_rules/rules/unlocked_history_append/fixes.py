@@ -1,4 +1,4 @@
-"""AGL101: the write is put under the lock that guards the history elsewhere. Where there is none, see `new_lock`.
+"""AGL101: the write is put under the lock that guards the history elsewhere.
 
 A lock that is taken where somebody up the call chain holds it already is a deadlock, which is worse than the finding:
 nothing is wrapped unless all ways to the write are known to come without the lock.
@@ -6,10 +6,9 @@ nothing is wrapped unless all ways to the write are known to come without the lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import libcst as cst
 
+from lint_rules.anatomy.messages.growth import reads
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns.races import Races
@@ -17,179 +16,126 @@ from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.repairs.edits import Edits, Fix, of_the_file, wrapped_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import decorators
+from lint_rules.syntax.module import Scope, decorators
 from lint_rules.syntax.walk import walk
 
 _REENTRANT = frozenset({"RLock", "Condition"})
+_BY_HAND = frozenset({"acquire", "release", "locked"})
+_Span = tuple[cst.IndentedBlock, range]
+"""Statements of a block that stand one after another."""
 
 
 @of_the_file
 def repair(races: Races, write: HistoryWrite, other: HistoryWrite) -> Fix | None:
     """Wrap what changes the history in the function of `write` in the lock that is held at `other`."""
-    lock = next(iter(sorted((slot for slot in races.held(other) if slot != UNKNOWN), key=describe)), None)
-    if lock is None:
+    lock = min((slot for slot in races.held(other) if slot != UNKNOWN), key=describe, default=None)
+    if lock is None or not races.facts.assigned(lock):  # made in another file: who holds it there is not seen
         return None
-    if not races.facts.assigned(lock):  # made in another file: who holds it there is not seen
+    function, writes = write.function, races.anatomy.writes.by_slot[write.slot]
+    bare = [each for each in writes if each.function is function and not races.held(each)]
+    name = _name(races, lock, function) if bare else None
+    span = _span(races, bare) if name is not None else None
+    if name is None or span is None or not _fits(races, function, lock):
         return None
-    wrap = _Wrap(races, write, lock)
-    if not wrap.bare:  # written by a method of another file
+    block, numbers = span
+    if not _is_free(races, function, lock, [node for number in numbers for node in walk(block.body[number])]):
         return None
-    name, span = wrap.name(), wrap.span()
-    if name is None or span is None or not wrap.is_free_of_deadlocks(span) or not (wrap.fits() and wrap.cures()):
+    edit = wrapped_in(name, block, numbers, is_async=_is_async(races, lock))
+    return Fix(f"take `{describe(lock)}` around the change", "unsafe", lambda: Edits(changed={block: edit}))
+
+
+def _name(races: Races, lock: Slot, function: Scope) -> cst.BaseExpression | None:
+    """The lock as a function can name it: a global, or an attribute of its own object."""
+    module, owner, name = races.module, function.owner, str(lock[2])
+    if lock[0] == "var":
+        known = lock[1] is module.top and module.scope_binding(function, name) is module.top
+        return cst.Name(name) if known else None
+    me = module.self_name(function)
+    if lock[0] != "attr" or owner is None or me is None or decorators(function):
         return None
-    return Fix(f"take `{describe(lock)}` around the change", "unsafe", lambda: wrap.edits(name, span))
+    own = lock[1] is owner or lock[1] in module.base_classes(owner)
+    return cst.Attribute(cst.Name(me), cst.Name(name)) if own else None
 
 
-_Span = tuple[cst.IndentedBlock, range]
-"""Statements of a block that stand one after another."""
+def _span(races: Races, bare: list[HistoryWrite]) -> _Span | None:
+    """The statements to wrap: all changes of the function, which must stand side by side."""
+    places = [_place(races, write) for write in bare]
+    block, numbers = places[0][0], sorted({number for _, number in places})
+    if any(each is not block for each, _ in places) or numbers != list(range(numbers[0], numbers[-1] + 1)):
+        return None
+    return (block, range(numbers[0], numbers[-1] + 1)) if block is not None else None
 
 
-class _Wrap:
-    def __init__(self, races: Races, write: HistoryWrite, lock: Slot) -> None:
-        self.races = races
-        self.module = races.module
-        self.function = write.function
-        self.slot = write.slot
-        self.lock = lock
-        self.bare = [
-            other
-            for other in races.anatomy.writes.by_slot[write.slot]
-            if other.function is write.function and not races.held(other)
-        ]
-        self.regions = _regions(races, lock)
+def _place(races: Races, write: HistoryWrite) -> tuple[cst.IndentedBlock | None, int]:
+    """The statement to wrap for a change: with the loop over a list that makes it, the `if` that asks for it."""
+    module = races.module
+    statement = module.parent[module.statement(write.node)]
+    if not isinstance(statement, cst.SimpleStatementLine) or _is_stale(races, write):
+        return None, 0
+    block = module.parent[statement]
+    while _belongs_to(races, above := module.parent[block], write.slot):
+        statement, block = above, module.parent[above]
+    return (block, list(block.body).index(statement)) if isinstance(block, cst.IndentedBlock) else (None, 0)  # type: ignore[arg-type]
 
-    # -- what to write ----------------------------------------------------------------------------------------
 
-    def name(self) -> cst.BaseExpression | None:
-        """The lock as the function can name it: a global, or an attribute of its own object."""
-        used_in = self.module.scope_of[self.bare[0].node]
-        if self.lock[0] == "var":
-            name = str(self.lock[2])
-            known = self.lock[1] is self.module.top and self.module.scope_binding(used_in, name) is self.module.top
-            return cst.Name(name) if known else None
-        owner, own_name = self.function.owner, self.module.self_name(used_in)
-        if self.lock[0] != "attr" or owner is None or own_name is None or decorators(self.function):
-            return None
-        if self.lock[1] is not owner and self.lock[1] not in self.module.base_classes(owner):
-            return None
-        return cst.Attribute(cst.Name(own_name), cst.Name(str(self.lock[2])))
+def _belongs_to(races: Races, above: cst.CSTNode, slot: Slot) -> bool:
+    if not isinstance(races.module.parent.get(above), cst.IndentedBlock):
+        return False
+    if isinstance(above, cst.If):
+        return above.orelse is None and reads(races.anatomy, above.test, slot)
+    return isinstance(above, cst.For) and isinstance(above.iter, (cst.Name, cst.Attribute, cst.Subscript))
 
-    def span(self) -> _Span | None:
-        """The statements to wrap: all changes of the function, which must stand side by side."""
-        places = [self._place(write) for write in self.bare]
-        blocks = {block for block, _ in places}
-        block = next(iter(blocks))
-        numbers = sorted({number for _, number in places})
-        if len(blocks) > 1 or block is None or numbers != list(range(numbers[0], numbers[-1] + 1)):
-            return None
-        return block, range(numbers[0], numbers[-1] + 1)
 
-    def _place(self, write: HistoryWrite) -> tuple[cst.IndentedBlock | None, int]:
-        """The statement to wrap for a change: with the loop over a list that makes it, the `if` that asks for it."""
-        line = self.module.parent[self.module.statement(write.node)]
-        if not isinstance(line, cst.SimpleStatementLine) or self._is_stale(write):
-            return None, 0
-        statement: cst.CSTNode = line
-        block = self.module.parent[statement]
-        while self._belongs_to(above := self.module.parent[block]):
-            statement, block = above, self.module.parent[above]
-        return (block, list(block.body).index(statement)) if isinstance(block, cst.IndentedBlock) else (None, 0)  # type: ignore[arg-type]
+def _is_stale(races: Races, write: HistoryWrite) -> bool:
+    """Whether the history is set to something that was read of it before, outside any lock."""
+    value = write.value if write.kind in {"rebind", "replace"} else None
+    names = [node for node in walk(value) if isinstance(node, cst.Name)] if value is not None else []
+    made = [each for slot in map(races.facts.slots.of, names) if slot not in {None, write.slot}
+            for each in races.facts.assigned(slot)]  # fmt: skip
+    return any(reads(races.anatomy, each, write.slot) for each in made)
 
-    def _belongs_to(self, above: cst.CSTNode) -> bool:
-        if not isinstance(self.module.parent.get(above), cst.IndentedBlock):
-            return False
-        if isinstance(above, cst.If):
-            return above.orelse is None and self._mentions(above.test)
-        return isinstance(above, cst.For) and isinstance(above.iter, (cst.Name, cst.Attribute, cst.Subscript))
 
-    def _is_stale(self, write: HistoryWrite) -> bool:
-        """Whether the history is set to something that was read of it before, outside any lock."""
-        if write.kind not in {"rebind", "replace"} or write.value is None:
-            return False
-        slots = self.races.facts.slots
-        return any(
-            self._mentions(value)
-            for node in walk(write.value)
-            if isinstance(node, cst.Name) and (slot := slots.of(node)) is not None and slot != self.slot
-            for value in self.races.facts.assigned(slot)
-        )
+def _is_async(races: Races, lock: Slot) -> bool:
+    return any(region.asynchronous is not None for region in _regions(races, lock))
 
-    def _mentions(self, node: cst.CSTNode) -> bool:
-        slots = self.races.facts.slots
-        return any(
-            isinstance(inside, (cst.Name, cst.Attribute, cst.Subscript)) and slots.of(inside) == self.slot
-            for inside in walk(node)
-        )
 
-    def edits(self, name: cst.BaseExpression, span: _Span) -> Edits:
-        block, numbers = span
-        return Edits(changed={block: wrapped_in(name, block, numbers, is_async=self._is_async())})
+def _fits(races: Races, function: Scope, lock: Slot) -> bool:
+    """Whether a function can take the lock as the others do, does so nowhere else, and it helps.
 
-    # -- whether it may be ------------------------------------------------------------------------------------
+    It does not where the change is a part of a turn that goes on without the lock.
+    """
+    graph, regions = races.graph, _regions(races, lock)
+    asynchronous = {region.asynchronous is not None for region in regions}
+    waited = any(isinstance(node, cst.Await) for region in regions for node in walk(region))
+    if len(asynchronous) != 1 or function.kind != "function" or any(asynchronous) > function.is_async:
+        return False
+    if function.is_async and waited and not any(asynchronous):
+        return False
+    if graph.reaches_llm(function) or any(graph.reaches_llm(site.caller) for site in graph.sites[function]):
+        return False
+    by_hand = (call for call in function.nodes_of(cst.Call) if ex.called_name(call) in _BY_HAND)
+    if any((base := ex.receiver(call)) is not None and races.locks.lock_of(base) == lock for call in by_hand):
+        return False
+    return not any(isinstance(node, cst.Yield) or node in regions for node in function.nodes)
 
-    def _is_async(self) -> bool:
-        return any(region.asynchronous is not None for region in self.regions)
 
-    def fits(self) -> bool:
-        """Whether the function can take the lock as the others do, and does not do so elsewhere."""
-        kinds = {region.asynchronous is not None for region in self.regions}
-        awaits = any(isinstance(node, cst.Await) for region in self.regions for node in walk(region))
-        if (
-            len(kinds) != 1
-            or self.function.kind != "function"
-            or (self.function.is_async and not self._is_async() and awaits)
-        ):
-            return False
-        if self._is_async() and not self.function.is_async:
-            return False
-        return not any(
-            isinstance(node, cst.Yield) or node in self.regions or self._is_taken_by_hand(node)
-            for node in self.function.nodes
-        )
-
-    def cures(self) -> bool:
-        """Whether the lock helps: not where the change is a part of a turn that goes on without the lock."""
-        graph = self.races.graph
-        turns = [site.caller for site in graph.sites[self.function] if graph.reaches_llm(site.caller)]
-        return not turns and not graph.reaches_llm(self.function)
-
-    def _is_taken_by_hand(self, node: cst.CSTNode) -> bool:
-        if not isinstance(node, cst.Call) or ex.called_name(node) not in {"acquire", "release", "locked"}:
-            return False
-        base = ex.receiver(node)
-        return base is not None and self.races.locks.lock_of(base) == self.lock
-
-    def is_free_of_deadlocks(self, span: _Span) -> bool:
-        """Whether the lock is free on every way to the change, and nothing takes long or the lock under it."""
-        block, numbers = span
-        inside = [node for number in numbers for node in walk(block.body[number])]
-        graph = self.races.graph
-        for node in inside:
-            if isinstance(node, cst.Await) or (isinstance(node, cst.Call) and graph.asks(node)):
-                return False
-        if self._is_reentrant():
-            return True
-        callees = {graph.facts.slots.callee(node) for node in inside if isinstance(node, cst.Call)} - {None}
-        reached = {function for callee in callees for function in graph.reachable(callee)}  # type: ignore[arg-type]
-        return not self._is_taken_in(reached) and not self._may_be_held()
-
-    def _is_taken_in(self, functions: Iterable[object]) -> bool:
-        taking = {self.module.scope_of[region].function for region in self.regions}
-        return not taking.isdisjoint(functions)
-
-    def _is_reentrant(self) -> bool:
-        values = self.races.facts.assigned(self.lock)
-        return bool(values) and all(isinstance(v, cst.Call) and ex.called_name(v) in _REENTRANT for v in values)
-
-    def _may_be_held(self) -> bool:
-        """Whether a caller may hold the lock. Callers are told by the called name alone: better one too many."""
-        started = {start.target for start in self.races.starts}
-        references = self.races.graph.references[self.function]
-        if any(
-            node not in started and not isinstance(self.module.parent[node], cst.FunctionDef) for node in references
-        ):
-            return True  # a callback: who knows who calls it
-        return self.function.name in _called_under(self.races, self.lock)
+def _is_free(races: Races, function: Scope, lock: Slot, inside: list[cst.CSTNode]) -> bool:
+    """Whether the lock is free on every way to the change, and nothing takes long or the lock under it."""
+    graph, calls = races.graph, [node for node in inside if isinstance(node, cst.Call)]
+    if any(isinstance(node, cst.Await) for node in inside) or any(map(graph.asks, calls)):
+        return False
+    made = races.facts.assigned(lock)
+    if made and all(isinstance(v, cst.Call) and ex.called_name(v) in _REENTRANT for v in made):
+        return True
+    run = {callee for call in calls if (callee := graph.facts.slots.callee(call)) is not None}
+    taking = {races.module.scope_of[region].function for region in _regions(races, lock)}
+    if any(not taking.isdisjoint(graph.reachable(callee)) for callee in run):
+        return False
+    started = {start.target for start in races.starts}
+    handed = (node for node in graph.references[function] if node not in started)
+    if any(not isinstance(races.module.parent[node], cst.FunctionDef) for node in handed):
+        return False  # a callback: who knows who calls it
+    return function.name not in _called_under(races, lock)
 
 
 # -- one lock in one file -----------------------------------------------------------------------------------------
@@ -200,21 +146,17 @@ _NO_REGIONS: list[cst.With] = []
 @once(circular=_NO_REGIONS)
 def _regions(races: Races, lock: Slot) -> list[cst.With]:
     """The statements that take a lock."""
-    return [
-        node
-        for node in races.module.nodes_of(cst.With)
-        if any(races.locks.lock_of(item.item) == lock for item in node.items)
-    ]
+    taken = races.module.nodes_of(cst.With)
+    return [node for node in taken if any(races.locks.lock_of(item.item) == lock for item in node.items)]
 
 
 @once(circular=frozenset[str]())
 def _called_under(races: Races, lock: Slot) -> frozenset[str]:
-    """The names of what is called where a lock is held, or in a function of such a name."""
-    module = races.module
+    """The names of what is called where a lock is held, or in a function of such a name: better one too many."""
     called: dict[str, set[str]] = {}
     waiting: list[str] = []
-    for node in module.nodes_of(cst.Call):
-        function, name = module.scope_of[node].function, ex.called_name(node)
+    for node in races.module.nodes_of(cst.Call):
+        function, name = races.module.scope_of[node].function, ex.called_name(node)
         if lock in races.locks.held(node, function):
             waiting.append(name)
         elif function.kind == "function":

@@ -5,13 +5,13 @@ A function that some callers call under a lock and some do not is no defect itse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
 
 import libcst as cst
 
-from lint_rules.anatomy.messages.growth import cut_out, grows, reads
+from lint_rules.anatomy.messages.growth import grows, takes_last
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
@@ -20,96 +20,68 @@ from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.races import Races, SharedHistory, holds_text_only
 from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.rules.draft import Note, started
+from lint_rules.rules.unlocked_history_append.fixes import repair
+from lint_rules.rules.unlocked_history_append.pair import Pair
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-LOSING = frozenset({"rebind", "replace"})
+_LOSING = frozenset({"rebind", "replace"})
 """Kinds of writes that put another list in place of the one there is."""
+_RUNS = {"thread": "threads", "task": "tasks", "handler": "requests", "serial": "handlers"}
+_PARTING = "it can land in the middle of another turn, between tool calls and their results"
 
 
-@record
-class Bare:
-    """`write` stands under no lock, `other` under `lock`; `text`: all that gets into the history is words."""
-
-    write: HistoryWrite
-    other: HistoryWrite
-    lock: str
-    text: bool
-
-
-@record
-class OutsideCall:
-    """The function that makes `write` is called at `site` without the lock that is held at `locked`."""
-
-    write: HistoryWrite
-    site: CallSite
-    locked: CallSite
-    lock: str
-
-
-@record
-class NoLock:
-    """`writes` of one function run at the same time as others: by `first` and `second`, or by `first` several times.
-
-    `harm` is the order of steps that shows what comes of it.
-    """
-
-    writes: list[HistoryWrite]
-    first: Start
-    second: Start | None
-    harm: str
-
-
-Unlocked = Bare | OutsideCall | NoLock
-_Writers = Iterator[tuple[Start, Start | None]]
-_Writing = Callable[[Races, SharedHistory, Scope], _Writers]
-
-
-def unlocked(races: Races, history: SharedHistory) -> Iterator[Unlocked]:
+def unlocked(races: Races, history: SharedHistory) -> Iterator[Pair]:
     """Where a history is written without a lock although something shows that it needs one."""
     guarded = [w for w in history.writes if races.held(w)]
-    entered = _entered_both_ways(races, history)
-    if guarded or entered:
+    entered = [w for w in history.writes if not races.locks.around(w.node, w.function)]
+    entered = [w for w in entered if any(_named(races.locks.at_site(site)) for site in _sites(races, w.function))]
+    if guarded or any(not races.locks.at_site(site) for w in entered for site in _sites(races, w.function)):
         yield from _bare(races, history, guarded)
-        yield from _outside_calls(races, entered)
+        yield from _outside_calls(races, history, entered)
     elif races.starts:
         yield from _no_lock(races, history)
+
+
+def _why(write: HistoryWrite) -> Note:
+    return Note(write.evidence.root.node, f"`{describe(write.slot)}` is the message history: {write.evidence.clause}")
 
 
 # -- locked here, not locked there --------------------------------------------------------------------------------
 
 
-def _bare(races: Races, history: SharedHistory, guarded: list[HistoryWrite]) -> Iterator[Bare]:
+def _bare(races: Races, history: SharedHistory, guarded: list[HistoryWrite]) -> Iterator[Pair]:
     named = [w for w in guarded if _named(races.held(w))]
-    if not named:
-        return
-    for function, writes in races.by_function(history.writes).items():
+    for function, writes in races.by_function(history.writes).items() if named else ():
         bare = [w for w in writes if not races.held(w) and _does_harm(races, history, w)]
-        bare = [w for w in bare if not _is_where_no_lock_is(races, w, named)]
-        if bare and not _partly_locked(races, function):
+        write = next((w for w in bare if not _is_where_no_lock_is(races, w, named)), None)
+        if write is not None and not _partly_locked(races, function):
             other = next((w for w in named if w.function is not function), named[0])
-            yield Bare(bare[0], other, _named(races.held(other))[0], holds_text_only(races.anatomy, history))
+            lock, mixed = _named(races.held(other))[0], holds_text_only(races.anatomy, history)
+            harm = schedules.LOST if _loses(write) else schedules.MIXED if mixed else _PARTING
+            words = {"name": describe(write.slot), "lock": lock, "harm": harm}
+            notes = Note(other.node, f"written under `{lock}` here"), _why(write)
+            yield Pair(write.node, other.node, history.slot, "bare", words, notes, repair(races, write, other))
 
 
 def _is_where_no_lock_is(races: Races, write: HistoryWrite, named: list[HistoryWrite]) -> bool:
     """`if self.lock: with self.lock: ...`, `else: self.talk.append(line)`: who gave no lock has one thread."""
     around = [outer for outer in races.module.ancestors(write.node) if isinstance(outer, cst.If)]
-    asked = [
-        (branch, races.facts.slots.of(part))
-        for branch in around
-        for part in walk(branch.test)
-        if isinstance(part, (cst.Name, cst.Attribute))
-    ]
+    asked = [(branch, races.facts.slots.of(part)) for branch in around for part in walk(branch.test)
+             if isinstance(part, (cst.Name, cst.Attribute))]  # fmt: skip
     return any(lock in races.held(w) and races.module.inside(w.node, branch) for branch, lock in asked for w in named)
+
+
+def _loses(write: HistoryWrite) -> bool:
+    return write.kind in _LOSING or write.kind == "cut"
 
 
 def _does_harm(races: Races, history: SharedHistory, write: HistoryWrite) -> bool:
     """Whether a write loses something, is part of a turn, or may part calls from results: one more line does not."""
-    if write.kind in LOSING or write.kind == "cut" or races.anatomy.turns.runs_model(write.function):
-        return True
-    return not holds_text_only(races.anatomy, history)
+    part = _loses(write) or races.anatomy.turns.runs_model(write.function)
+    return part or not holds_text_only(races.anatomy, history)
 
 
 def _named(locks: frozenset[Slot]) -> list[str]:
@@ -129,62 +101,57 @@ def _sites(races: Races, function: Scope) -> list[CallSite]:
     return [s for s in races.graph.sites[function] if s.caller is not function and not races.is_setup(s.caller)]
 
 
-_Entered = tuple[HistoryWrite, CallSite, CallSite]
-"""A write, a call of its function without a lock, and one with a lock."""
-
-
-def _entered_both_ways(races: Races, history: SharedHistory) -> list[_Entered]:
-    """The functions that write and are called both ways."""
-    found = []
-    for write in history.writes:
-        if races.locks.around(write.node, write.function):
-            continue
+def _outside_calls(races: Races, history: SharedHistory, entered: list[HistoryWrite]) -> Iterator[Pair]:
+    """The calls without a lock of functions that write, and that some callers call under one."""
+    locks = races.locks
+    for write in entered:
         sites = _sites(races, write.function)
-        locked = [s for s in sites if _named(races.locks.at_site(s))]
-        found += [(write, site, locked[0]) for site in sites if locked and not races.locks.at_site(site)]
-    return found
-
-
-def _outside_calls(races: Races, entered: list[_Entered]) -> Iterator[OutsideCall]:
-    seen: set[cst.CSTNode] = set()
-    for write, site, locked in entered:
-        chosen = races.locks.is_chosen(site.node, site.caller)
-        if site.node not in seen and not _partly_locked(races, site.caller) and not chosen:
-            seen.add(site.node)
-            yield OutsideCall(write, site, locked, _named(races.locks.at_site(locked))[0])
+        locked = next(site for site in sites if _named(locks.at_site(site)))
+        lock = _named(locks.at_site(locked))[0]
+        for site in sites:
+            chosen = locks.at_site(site) or locks.is_chosen(site.node, site.caller)
+            if not chosen and not _partly_locked(races, site.caller):
+                name = describe(write.slot)
+                words = {"name": name, "lock": lock, "function": write.function.name}
+                under = Note(locked.node, f"called under `{lock}` here")
+                notes = under, Note(write.node, f"`{name}` is written here"), _why(write)
+                yield Pair(site.node, locked.node, history.slot, "outside", words, notes)
 
 
 # -- no lock at all -----------------------------------------------------------------------------------------------
 
 
-def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
-    taken = any(map(takes_last, history.writes))
-    grown = any(grows(races.anatomy, w) for w in history.writes)
-    lost = grown and any(w.kind in LOSING for w in history.writes)  # else each brings a whole list, as it was handed
-    harm = schedules.LOST if lost else schedules.TAKEN if taken else None
-    found = list(_unlocked_writes(races, history, harm, _concurrent_writers))
-    yield from found or (_unlocked_writes(races, history, harm, _two_threads) if harm is not None else ())
-
-
-def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, writing: _Writing) -> Iterator[NoLock]:
-    longer = partial(grows, races.anatomy)
+def _no_lock(races: Races, history: SharedHistory) -> Iterator[Pair]:
+    """One for each function that writes while others may."""
+    anatomy, longer = races.anatomy, partial(grows, races.anatomy)
+    grown = any(map(longer, history.writes))
+    lost = grown and any(w.kind in _LOSING for w in history.writes)  # else each brings a whole list, as it was handed
+    harm = schedules.LOST if lost else schedules.TAKEN if any(map(takes_last, history.writes)) else None
+    parted = hold_tool_messages(anatomy, history.writes)
     for function, writes in races.by_function([w for w in history.writes if not _at_the_front(w)]).items():
-        for writers in writing(races, history, function):
-            started = [start for start in writers if start is not None]
-            threads = any(start.kind == "thread" for start in started)
-            turn = any(races.graph.reaches_llm(start.function) for start in started)
-            losing = any(w.kind in LOSING or takes_last(w) for w in writes)
-            if harm is not None and losing and (threads or _rewritten_later(races, writes)):
-                yield NoLock(writes, *writers, harm)
+        losing = harm if any(w.kind in _LOSING or takes_last(w) for w in writes) else None
+        for first, second in _writers(races, history, function):
+            started_here = [first] if second is None else [first, second]
+            threads = any(start.kind == "thread" for start in started_here)
+            told = losing if threads else None
+            if told is None and parted and any(map(longer, writes)):
+                told = schedules.PARTED if _are_parted(races, history, started_here) else None
+            if told is not None:
+                words = {"name": describe(writes[0].slot), "runs": _RUNS[first.kind], "harm": told}
+                notes = [*map(started, started_here), *(Note(w.node, "also written here") for w in writes[1:4])]
+                yield Pair(writes[0].node, first.node, history.slot, "no lock", words, (*notes, _why(writes[0])))
                 break
-            if turn and any(map(longer, writes)) and hold_tool_messages(races.anatomy, history.writes):
-                if not (
-                    _runs_at_one_go(races, history, function, started)
-                    or _goes_on_to_results(races, history, started)
-                    or _is_begun_anew(races, history, started)
-                ):
-                    yield NoLock(writes, *writers, schedules.PARTED)
-                    break
+
+
+def _are_parted(races: Races, history: SharedHistory, started: list[Start]) -> bool:
+    """Whether others may come between the calls of a turn and their results."""
+    if not any(races.graph.reaches_llm(s.function) for s in started) or _is_begun_anew(races, history, started):
+        return False
+    turns, reached = races.anatomy.turns, [races.anatomy.unguarded.reach(s.function, s) for s in started]
+    led = [(turn, reach[f]) for reach in reached for f in reach for turn in turns.of(f) if turn.slot == history.slot]
+    if led and not any(thread or turns.gives_way(turn) for turn, thread in led):
+        return False
+    return not _goes_on_to_results(races, history, started)
 
 
 def _goes_on_to_results(races: Races, history: SharedHistory, started: list[Start]) -> bool:
@@ -216,26 +183,13 @@ def _is_begun_anew(races: Races, history: SharedHistory, started: list[Start]) -
     return bool(led) and all(turns.begins(turn, start.function) for turn, start in led)
 
 
-def _runs_at_one_go(races: Races, history: SharedHistory, function: Scope, started: list[Start]) -> bool:
-    """Whether a plain function, called on the event loop, asks and writes all: until it returns, nobody else runs."""
-    reached = [races.anatomy.unguarded.reach(start.function, start) for start in started]
-    writing = {write.function for write in history.writes}
-    return any(
-        not (whole.is_async or whole.is_generator)
-        and not any(reach.get(whole, True) for reach in reached)
-        and writing <= races.graph.may_run(whole)
-        and races.graph.reaches_llm(whole)
-        for whole in races.graph.with_callers({function})
-    )
-
-
 def _at_the_front(write: HistoryWrite) -> bool:
     """`h.insert(0, SYSTEM)`: what goes before all else parts nothing."""
     call = write.node
     return isinstance(call, cst.Call) and write.kind == "insert" and ex.integer(ex.argument(call, "", 0)) == 0
 
 
-def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> _Writers:
+def _writers(races: Races, history: SharedHistory, function: Scope) -> Iterator[tuple[Start, Start | None]]:
     """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself.
 
     Or one, and what the function that has begun it goes on to.
@@ -257,6 +211,8 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
             yield start, None
     if here[0].kind == "thread" and _also_called_directly(races, here[0]):
         yield here[0], None
+    threads = (start for start in here if start.kind == "thread")
+    yield from (pair for pair in combinations(threads, 2) if _are_apart(races, *pair))
 
 
 def _gone_on_to(races: Races, history: SharedHistory, start: Start) -> Iterator[Start]:
@@ -305,12 +261,6 @@ def _object(node: cst.CSTNode | None) -> str | None:
     return ex.dotted(base) if base is not None else None
 
 
-def _two_threads(races: Races, history: SharedHistory, function: Scope) -> _Writers:
-    """Two threads that both come to a function."""
-    pairs = combinations((start for start in _starts_of(races, history, function) if start.kind == "thread"), 2)
-    yield from (pair for pair in pairs if _are_apart(races, *pair))
-
-
 def _are_apart(races: Races, one: Start, other: Start) -> bool:
     """Whether two starts are of two functions that may run at the same time, none of which starts the other."""
     if one.function is other.function or not races.may_meet(one, other):
@@ -331,43 +281,3 @@ def _starts_of(races: Races, history: SharedHistory, function: Scope) -> list[St
 def _also_called_directly(races: Races, start: Start) -> bool:
     """A thread runs a public method that callers run themselves, too: `Thread(target=self.chat)` in `chat`."""
     return races.is_public(start.function) and start.function is races.module.scope_of[start.node].function
-
-
-def _rewritten_later(races: Races, writes: list[HistoryWrite]) -> bool:
-    """A handler that appends, waits, and rebinds the history from something else afterwards."""
-    appended = [w for w in writes if w.kind not in LOSING]
-    rebound = [w for w in writes if w.kind in LOSING and not (w.value and reads(races.anatomy, w.value, w.slot))]
-    if not appended or not rebound:
-        return False
-    between = [n for n in writes[0].function.nodes if isinstance(n, cst.Await | cst.For)]
-    order = races.module.order
-    return any(
-        order[appended[0].node] < order[wait] < order[last.node] or races.module.inside(last.node, wait)
-        for wait in between
-        for last in rebound
-        if isinstance(wait, cst.Await) or (isinstance(wait, cst.For) and wait.asynchronous is not None)
-    )
-
-
-def pops_last(call: cst.Call) -> bool:
-    """`h.pop()`, `h.pop(-1)`."""
-    first = call.args[0].value if call.args else None
-    return ex.called_name(call) == "pop" and (first is None or (ex.integer(first) or 0) < 0)
-
-
-def takes_last(write: HistoryWrite) -> bool:
-    """`h.pop()`, `del h[-2]`, `del h[mark:]`, `h[:] = h[:-1]`: what is there by then may be a message of others."""
-    if isinstance(write.node, cst.Call):
-        return pops_last(write.node)
-    part = cut_out(write)
-    if write.kind == "cut":
-        index = ex.index(write.node.target) if isinstance(write.node, cst.Del) else None
-        place = ex.integer(part.lower if part is not None else index)
-        return place < 0 if place is not None else part is not None and part.upper is None and part.lower is not None
-    kept = ex.inner(write.value) if write.value is not None and isinstance(write.node, cst.Assign) else None
-    head = ex.slice_of(kept) if isinstance(kept, cst.Subscript) else None
-    if head is None or head.lower is not None or head.upper is None or not isinstance(kept, cst.Subscript):
-        return False
-    places = ex.targets(write.node) if isinstance(write.node, cst.Assign) else []
-    whole = [ex.unsliced(t) for t in places]
-    return any(ex.source(place) == ex.source(kept.value) for place in whole)

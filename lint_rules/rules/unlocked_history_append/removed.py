@@ -7,24 +7,25 @@ by then may be the question of the other.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, methods_elsewhere
-from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, resets
+from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, pops_last, resets, takes_last
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.turns import Turn, are_answered
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, is_parameter, root_object, whole_of
-from lint_rules.rules.unlocked_history_append.unlocked import pops_last, takes_last
+from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, describe, is_parameter, root_object, whole_of
+from lint_rules.rules.draft import Note, started
+from lint_rules.rules.unlocked_history_append.pair import Pair, place_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule
-from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
@@ -32,27 +33,15 @@ _REMOVERS = frozenset({"pop", "clear"})
 _DEEPEST = 3
 
 
-@record
-class Reset:
-    """At `node`, and at `others`, `function` takes messages out of `slot` beside `turn`, as `start` runs it.
-
-    `last`: only the last ones, as many as it may have added itself.
-    """
-
-    node: cst.CSTNode
-    function: Scope
-    slot: Slot
-    turn: Turn
-    start: Start
-    last: bool
-    others: tuple[cst.CSTNode, ...] = ()
+_Removal = tuple[cst.CSTNode, Scope, bool, bool]
+"""A place, its function, whether only the last messages go, and whether those who hold the list see it, too."""
 
 
-def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
+def removals(anatomy: Anatomy) -> Iterator[Pair]:
     """Those of a file that no lock or flag keeps apart from turns on the same history: one a function and history."""
     beside = _Beside(anatomy)
     told: set[tuple[Scope, Slot]] = set()
-    for turn, run in beside.turns():
+    for turn, run in beside.turns(outside=False):
         removed: dict[Scope, list[tuple[cst.CSTNode, bool]]] = {}
         for node, function, last, in_place in (
             *_removals(anatomy, turn.slot),
@@ -68,14 +57,21 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
             start = beside.start_of(function, turn, run) if (function, turn.slot) not in told else None
             if start is not None:
                 told.add((function, turn.slot))
-                (node, last), *rest = sorted(found, key=lambda each: anatomy.module.order[each[0]])
-                yield Reset(node, function, turn.slot, turn, start, last, tuple(other for other, _ in rest))
+                yield _pair(turn, start, sorted(found, key=lambda each: anatomy.module.order[each[0]]))
+    yield from _rows_deleted(beside)
 
 
-def stores_emptied(anatomy: Anatomy) -> Iterator[Reset]:
+def _pair(turn: Turn, start: Start, found: list[tuple[cst.CSTNode, bool]]) -> Pair:
+    (node, last), *rest = found
+    words = {"name": describe(turn.slot), "harm": schedules.TAKEN if last else schedules.EMPTIED}
+    notes = [Note(turn.asks[0], "a turn waits here"), started(start), *(Note(each, "and here") for each, _ in rest[:3])]
+    return Pair(node, turn.asks[0], turn.slot, "taken" if last else "begun", words, (*notes,))
+
+
+def _rows_deleted(beside: _Beside) -> Iterator[Pair]:
     """Where a function deletes the rows in which the question of a turn waits for its answer, one a function."""
-    beside = _Beside(anatomy)
-    waiting = [(turn, run, found) for turn, run in beside.stored() if (found := _waiting(anatomy, turn))]
+    anatomy = beside.anatomy
+    waiting = [(turn, run, found) for turn, run in beside.turns(outside=True) if (found := _waiting(anatomy, turn))]
     for function in dict.fromkeys(here for reached in beside.reach.values() for here in reached) if waiting else ():
         for call in function.nodes_of(cst.Call):
             touched = anatomy.resources.of(call)
@@ -87,8 +83,7 @@ def stores_emptied(anatomy: Anatomy) -> Iterator[Reset]:
                 if any(each.is_emptied_by(touched) for each in found) and not beside.is_apart(call, function, turn)
                 if (start := beside.start_of(function, turn, run)) is not None
             )
-            for turn, start in islice(met, 1):
-                yield Reset(call, function, turn.slot, turn, start, False)
+            yield from (_pair(turn, start, [(call, False)]) for turn, start in islice(met, 1))
 
 
 def _waiting(anatomy: Anatomy, turn: Turn) -> list[Touched]:
@@ -106,20 +101,20 @@ class _Beside:
         self.unguarded = anatomy.unguarded
         self.reach = {start: self.unguarded.reach(start.function, start) for start in self.unguarded.starts}
 
-    def _all(self) -> Iterator[tuple[Turn, list[Start]]]:
+    def turns(self, *, outside: bool) -> Iterator[tuple[Turn, list[Start]]]:
+        """The turns that store a question, wait for its answer and store that, too, with the starts that run each.
+
+        With `outside` those that keep what was said outside of the program.
+        """
+        begins = self.anatomy.turns.begins
         for function in self.anatomy.module.functions:
             run = self.races.starts_reaching(function) if function.kind == "function" else []
-            yield from ((turn, run) for turn in self.anatomy.turns.of(function) if run and not turn.kept)
-
-    def turns(self) -> Iterator[tuple[Turn, list[Start]]]:
-        """The turns that store a question, wait for its answer and store that, too, with the starts that run each."""
-        for turn, run in self._all():
-            if not turn.outside and (turn.tools or self._is_between(turn, run)):
-                yield turn, [start for start in run if not self.anatomy.turns.begins(turn, start.function)]
-
-    def stored(self) -> Iterator[tuple[Turn, list[Start]]]:
-        """Those that keep what was said outside of the program, with the starts that run each."""
-        yield from ((turn, run) for turn, run in self._all() if turn.outside)
+            for turn in self.anatomy.turns.of(function) if run else ():
+                if not turn.kept and turn.outside is outside:
+                    if outside:
+                        yield turn, run
+                    elif turn.tools or self._is_between(turn, run):
+                        yield turn, [start for start in run if not begins(turn, start.function)]
 
     def _is_between(self, turn: Turn, run: list[Start]) -> bool:
         """Whether a question lies in the history while its answer is waited for: put there by the turn, or before."""
@@ -170,17 +165,17 @@ class _Beside:
         return _is_for_missing(self.anatomy, node, function)
 
     def _asks_time(self, node: cst.CSTNode, depth: int = 0) -> bool:
-        slots = self.anatomy.facts.slots
+        slots, inner = self.anatomy.facts.slots, list[cst.CSTNode]()
         if isinstance(node, cst.Call):
             callee = slots.callee(node)
-            inner = [part for part in callee.nodes if isinstance(part, cst.Call)] if callee is not None else []
-            named = self.anatomy.module.full_name(node.func)
-            if named.startswith(("time.", "datetime.")):
+            if self.anatomy.module.full_name(node.func).startswith(("time.", "datetime.")):
                 return True
-            return depth < _DEEPEST and any(self._asks_time(part, depth + 1) for part in inner)
-        slot = slots.of_name(node)
-        made = self.anatomy.facts.assigned(slot) if slot is not None and depth < _DEEPEST else []
-        return any(self._asks_time(part, depth + 1) for value in made for part in walk(value))
+            inner = callee.nodes_of(cst.Call) if callee is not None else []
+        else:
+            slot = slots.of_name(node)
+            made = self.anatomy.facts.assigned(slot) if slot is not None else []
+            inner = [part for value in made for part in walk(value)]
+        return depth < _DEEPEST and any(self._asks_time(part, depth + 1) for part in inner)
 
 
 def _is_taken_out(node: cst.CSTNode) -> bool:
@@ -190,19 +185,14 @@ def _is_taken_out(node: cst.CSTNode) -> bool:
 
 def _finds_none(anatomy: Anatomy, turn: Turn) -> bool:
     """Whether a turn whose history is gone fails, and stores no answer: `talks[key].append(answer)` of a dict."""
-    registry = turn.slot[1] if turn.slot[0] == "item" else None
-    if registry is None:
-        return False
-    made, slots = anatomy.facts.assigned(registry), anatomy.facts.slots
+    registry, of = turn.slot[1] if turn.slot[0] == "item" else None, anatomy.facts.slots.of
+    made = anatomy.facts.assigned(registry) if registry is not None else []
     asked = [c for c in anatomy.module.nodes_of(cst.Call) if ex.called_name(c) == "get" and len(c.args) == 2]
-    plain = all(isinstance(ex.inner(value), cst.Dict) for value in made) if made else any(
-        (base := ex.receiver(call)) is not None and slots.of(base) == registry for call in asked
-    )  # fmt: skip
-    again = [ex.receiver(node) for node in turn.grows if isinstance(node, cst.Call)
-             and anatomy.leads(turn.function, turn.asks, [node]) and node not in turn.asks]  # fmt: skip
-    return plain and bool(again) and all(
-        isinstance(base, cst.Subscript) and slots.of(base.value) == registry for base in again
-    )  # fmt: skip
+    told = any(registry is not None and of(ex.receiver(call)) == registry for call in asked)
+    plain = all(isinstance(ex.inner(value), cst.Dict) for value in made) if made else told
+    later = (node for node in turn.grows if isinstance(node, cst.Call) and node not in turn.asks)
+    again = [ex.receiver(node) for node in later if anatomy.leads(turn.function, turn.asks, [node])]
+    return plain and bool(again) and all(isinstance(e, cst.Subscript) and of(e.value) == registry for e in again)
 
 
 def _leads_to(anatomy: Anatomy, node: cst.CSTNode, function: Scope, turn: Turn) -> bool:
@@ -231,15 +221,11 @@ def _looks_again(anatomy: Anatomy, turn: Turn, depth: int = 0) -> bool:
 def _is_looked_up(anatomy: Anatomy, turn: Turn, node: cst.CSTNode) -> bool:
     if not anatomy.leads(turn.function, turn.asks, [node]) or node in turn.asks:
         return False
-    base = ex.receiver(node)
-    given = [arg.value for arg in node.args] if isinstance(node, cst.Call) else []
-    slots = [anatomy.facts.slots.of(value) for value in (*given, *([base] if base is not None else []))]
-    held = (slot for slot in slots if slot is not None and slot[0] == "var" and slot[1] is turn.function)
+    given = [ex.receiver(node), *(arg.value for arg in node.args)] if isinstance(node, cst.Call) else []
+    held = (
+        slot for slot in map(anatomy.facts.slots.of, given) if slot is not None and slot[:2] == ("var", turn.function)
+    )
     return all(anatomy.aliases.of(slot) != turn.slot for slot in held)
-
-
-_Removal = tuple[cst.CSTNode, Scope, bool, bool]
-"""A place, its function, whether only the last messages go, and whether those who hold the list see it, too."""
 
 
 def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
@@ -255,20 +241,15 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
                     yield write.node, write.function, False, in_place
     yield from ((node, function, False, False) for node, function in _replaced(anatomy, slot))
     known = {write.node for writes in anatomy.writes.by_slot.values() for write in writes}
-    for call in anatomy.module.nodes_of(cst.Call):  # of an object of another file, too
-        base = ex.receiver(call) if pops_last(call) and call not in known else None
-        place = anatomy.facts.slots.of(base)
-        if place is not None and anatomy.aliases.of(place) == slot:
-            yield call, anatomy.module.scope_of[call].function, True, True
-    registry = slot[1] if slot[0] == "item" else None
-    for node in anatomy.module.nodes_of(cst.Del, cst.Call) if registry is not None else ():
-        if isinstance(node, cst.Del):
-            target = node.target.value if isinstance(node.target, cst.Subscript) else None
-        else:
-            target = ex.receiver(node) if ex.called_name(node) in _REMOVERS else None
-        place = anatomy.facts.slots.of(target)
-        if place is not None and anatomy.aliases.of(place) == registry and root_object(registry)[0] in {"attr", "var"}:
-            yield node, anatomy.module.scope_of[node].function, False, False
+    registry = slot[1] if slot[0] == "item" and root_object(slot)[0] in {"attr", "var"} else None
+    for node in anatomy.module.nodes_of(cst.Del, cst.Call):
+        function = anatomy.module.scope_of[node].function
+        base = ex.receiver(node) if isinstance(node, cst.Call) else getattr(node.target, "value", None)
+        place, last = place_of(anatomy, base), isinstance(node, cst.Call) and node not in known and pops_last(node)
+        if last and place == slot:  # of an object of another file, too
+            yield node, function, True, True
+        elif place is not None and place == registry and _is_taken_out(node):
+            yield node, function, False, False
 
 
 def _replaced(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[cst.CSTNode, Scope]]:
@@ -326,8 +307,7 @@ def _removals_elsewhere(
         base, function = ex.receiver(call), anatomy.module.scope_of[call].function
         if base is None or call in without or (within is not None and function not in within):
             continue
-        kept = anatomy.facts.slots.of(base)
-        place = anatomy.aliases.of(kept) if kept is not None else None
+        place = place_of(anatomy, base)
         if place is None or place not in {*whole_of(slot)}:
             continue
         for there, method in (each for each in methods_elsewhere(anatomy, call) if each[0].module not in seen_there):
@@ -362,15 +342,11 @@ def _is_meant(anatomy: Anatomy, node: cst.CSTNode, function: Scope, slot: Slot) 
 
 def _says_there(anatomy: Anatomy, part: cst.BaseExpression, slot: Slot) -> bool | None:
     """What a part of a test gives where there is a history with messages."""
-    aliases, places = anatomy.aliases, {*whole_of(slot)}
     if isinstance(part, cst.Comparison):
         _, operator, right = ex.compared(part)
-        kept = anatomy.facts.slots.of(right)
-        if isinstance(operator, (cst.In, cst.NotIn)) and kept is not None and aliases.of(kept) in places:
-            return isinstance(operator, cst.In)
-        return None
-    kept = anatomy.facts.slots.of(part)
-    return True if kept is not None and aliases.of(kept) == slot else None
+        among = isinstance(operator, (cst.In, cst.NotIn)) and place_of(anatomy, right) in {*whole_of(slot)}
+        return isinstance(operator, cst.In) if among else None
+    return True if place_of(anatomy, part) == slot else None
 
 
 def _begins(anatomy: Anatomy, write: HistoryWrite, slot: Slot) -> bool:
@@ -425,9 +401,6 @@ def _is_fresh_part(anatomy: Anatomy, part: cst.BaseExpression, slot: Slot, depth
 
 def _is_for_missing(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> bool:
     """`except KeyError: talks[key] = []`: a first value."""
-    for outer in anatomy.module.ancestors(node):
-        if outer is function.node:
-            return False
-        if isinstance(outer, cst.ExceptHandler) and outer.type is not None and ex.dotted(outer.type) == "KeyError":
-            return True
-    return False
+    around = takewhile(lambda outer: outer is not function.node, anatomy.module.ancestors(node))
+    caught = (outer.type for outer in around if isinstance(outer, cst.ExceptHandler) and outer.type is not None)
+    return any(ex.dotted(error) == "KeyError" for error in caught)
