@@ -31,6 +31,8 @@ _READ = {
     "arguments": "arguments",
     "args": "arguments",
 }
+_OF_MEMBERS = frozenset({"value", "name"})
+"""What a member of an `Enum` says of itself. Source: Python documentation, `enum`."""
 _PLAIN = frozenset({"loads", "dumps", "str", "dict", "list", "copy", "deepcopy", "tuple"})
 _TELLING = re.compile(
     r"""['"](?:{quoted})['"]|{tags}|['".](?:{arguments})\b|\*\*[^\n]*\.|{told}""".format(
@@ -131,7 +133,10 @@ class Votes:
             bounds = [each for each in around.bound[node.id] if each.how == "field"] if around is not None else []
             return [(self._known(cls), name) for bound in bounds for cls, name in self._values.captured(bound)]
         if isinstance(node, ast.Attribute):
-            return [(self._known(cls), node.attr) for cls in self._values.owners(node, frame)]
+            owners = self._values.owners(node, frame)
+            if node.attr in _OF_MEMBERS and owners and all(map(_is_enum, owners)):
+                return self._fields_in(node.value, frame)
+            return [(self._known(cls), node.attr) for cls in owners]
         if isinstance(node, ast.BoolOp):
             return self._fields_in(node.values[0], frame)
         if isinstance(node, ast.IfExp):
@@ -343,6 +348,11 @@ class Votes:
             if any(isinstance(thing, ClassObject) for thing in self._values.of(node.value, frame)):
                 return node.attr.lower()
         return None
+
+
+def _is_enum(cls: ClassFrame) -> bool:
+    bases = (base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in cls.inherits)
+    return any(base.endswith("Enum") for base in bases)
 
 
 def _items(node: ast.Dict) -> dict[str, ast.expr]:
