@@ -336,6 +336,8 @@ class Surroundings(Evidence):
                 found.add(part.id)
             elif kind is ast.Subscript:
                 parts.append(part.slice)
+            elif kind is ast.Tuple:
+                parts += part.elts
             elif kind is ast.BinOp:
                 parts += (part.left, part.right)
             elif (name := text(part)) is not None:

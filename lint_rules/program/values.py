@@ -184,7 +184,15 @@ class Values:
         arg, frame = bound.node, bound.frame
         if arg.annotation is not None:
             return self.annotation(arg.annotation, frame.parent or frame)
-        return _joined(self._passed(frame, arg.arg))
+        return _joined([*self._passed(frame, arg.arg), *self._declared(frame, arg.arg)])
+
+    def _declared(self, method: Frame, name: str) -> Iterable[Value]:
+        """What a base says of a parameter in the same place of the method that one takes the place of."""
+        place = method.parameters.index(name) if name in method.parameters else len(method.parameters)
+        for base in self.bases(method.parent) if isinstance(method.parent, ClassFrame) else ():
+            same = base.methods.get(getattr(method.node, "name", ""))
+            if same is not None and place < len(same.parameters):
+                yield self.variable(same, same.parameters[place])
 
     def _passed(self, function: Frame, name: str) -> Iterable[Value]:
         """What the calls in its own file hand to a parameter that says nothing itself."""

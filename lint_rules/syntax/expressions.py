@@ -219,6 +219,13 @@ def index(node: cst.CSTNode) -> cst.BaseExpression | None:
     return None
 
 
+def element_type(annotation: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`X` of `list[X]`, `dict[str, X]` and `tuple[X, ...]`: what is said of the elements, or the values."""
+    given = [each.slice for each in annotation.slice] if type(annotation) is cst.Subscript else []
+    told = [part.value for part in given if type(part) is cst.Index and type(part.value) is not cst.Ellipsis]
+    return told[-1] if told else None
+
+
 def slice_of(node: cst.CSTNode) -> cst.Slice | None:
     """The slice in `x[a:b]`, else None."""
     if type(node) is cst.Subscript and len(node.slice) == 1:

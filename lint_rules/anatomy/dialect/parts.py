@@ -47,6 +47,7 @@ class Parts:
         self._rendered: list[Rendering] = []
         self._texts: Counter[Field] = Counter()
         self._parsed: set[Field] = set()
+        self._inside: defaultdict[Field, set[Class]] = defaultdict(set)
         for each in told:
             self._add(each)
         self._alone: dict[Class, str] = {}
@@ -73,6 +74,8 @@ class Parts:
             self._roles[field] |= roles
         for cls, roles in told.fixed.items():
             self._fixed[cls] |= roles
+        for field, inner in told.inside.items():
+            self._inside[field] |= inner
         self._given += told.given
         self._rendered += told.rendered
         self._texts.update(told.texts)
@@ -155,9 +158,22 @@ class Parts:
             elif {"name", "arguments"} <= parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in CALL}
         found = {cls: chosen for cls, chosen in found.items() if self._is_there(cls)}
+        found |= self._around(found)
         for cls, chosen in found.items():
             self._complete(cls, chosen, found)
         return found
+
+    def _around(self, found: Words) -> dict[Class, dict[str, str]]:
+        """Calls whose name and arguments lie in an object of their own: `Wish(id, Deed(name, arguments))`."""
+        made: dict[Class, dict[str, str]] = {}
+        for (cls, name), inner in self._inside.items():
+            parts = [set(found.get(each, {}).values()) for each in inner]
+            if cls not in found and any({"name", "arguments"} <= own and "id" not in own for own in parts):
+                voted = self._votes[cls] | self._perhaps[cls]
+                ids = [field for field, part in voted if part == "id" and field != name]
+                if ids and self._is_there(cls):
+                    made[cls] = {name: "function", ids[0]: "id"}
+        return made
 
     def _replies(self, found: dict[Class, dict[str, str]]) -> dict[Class, dict[str, str]]:
         """What a model gives back: objects with calls, and with what becomes the content of a message, if any."""
@@ -300,7 +316,7 @@ class Parts:
 
     @staticmethod
     def _is_call(chosen: dict[str, str] | None) -> bool:
-        return chosen is not None and "arguments" in chosen.values()
+        return chosen is not None and not {"arguments", "function"}.isdisjoint(chosen.values())
 
     def _held(self, cls: Class, name: str) -> Iterator[Class]:
         for thing in self._values.attribute(self._frames[cls], name):

@@ -31,6 +31,8 @@ _READ = {
     "arguments": "arguments",
     "args": "arguments",
 }
+_OF_MEMBERS = frozenset({"value", "name"})
+"""What a member of an `Enum` says of itself. Source: Python documentation, `enum`."""
 _PLAIN = frozenset({"loads", "dumps", "str", "dict", "list", "copy", "deepcopy", "tuple"})
 _TELLING = re.compile(
     r"""['"](?:{quoted})['"]|{tags}|['".](?:{arguments})\b|\*\*[^\n]*\.|{told}""".format(
@@ -105,6 +107,8 @@ class Votes:
         self.rendered: list[Rendering] = []
         self.texts: Counter[Field] = Counter()
         self.parsed: set[Field] = set()
+        self.inside: defaultdict[Field, set[Class]] = defaultdict(set)
+        """The classes of what a field holds, of which a part is read, or which is made for it."""
         self._takers: dict[Frame, tuple[str, str, bool] | None] = {}
         for frame in module.frames:
             for told in _telling(module, frame):
@@ -131,7 +135,12 @@ class Votes:
             bounds = [each for each in around.bound[node.id] if each.how == "field"] if around is not None else []
             return [(self._known(cls), name) for bound in bounds for cls, name in self._values.captured(bound)]
         if isinstance(node, ast.Attribute):
-            return [(self._known(cls), node.attr) for cls in self._values.owners(node, frame)]
+            owners = self._values.owners(node, frame)
+            if node.attr in _OF_MEMBERS and owners and all(map(_is_enum, owners)):
+                return self._fields_in(node.value, frame)
+            for around in self._values.owners(node.value, frame) if isinstance(node.value, ast.Attribute) else ():
+                self.inside[self._known(around), node.value.attr].update(map(self._known, owners))  # type: ignore[attr-defined]
+            return [(self._known(cls), node.attr) for cls in owners]
         if isinstance(node, ast.BoolOp):
             return self._fields_in(node.values[0], frame)
         if isinstance(node, ast.IfExp):
@@ -269,6 +278,14 @@ class Votes:
         is_call = {"name", "arguments"} <= {part for part in parts.values() if part is not None}
         for name, value in given:
             part = parts[name]
+            inner = (
+                self._values.constructed(value, frame)
+                if isinstance(value, ast.Call) and "id" in parts.values()
+                else None
+            )
+            if inner is not None:
+                self.inside[cls, field[name]].add(self._known(inner))
+                self.perhaps[cls].update((field[other], "id") for other, told in parts.items() if told == "id")
             if (role := self._role(value, frame)) is not None:
                 self.roles[cls, field[name]].add(role)
             elif part in CALL and is_call:
@@ -343,6 +360,11 @@ class Votes:
             if any(isinstance(thing, ClassObject) for thing in self._values.of(node.value, frame)):
                 return node.attr.lower()
         return None
+
+
+def _is_enum(cls: ClassFrame) -> bool:
+    bases = (base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in cls.inherits)
+    return any(base.endswith("Enum") for base in bases)
 
 
 def _items(node: ast.Dict) -> dict[str, ast.expr]:

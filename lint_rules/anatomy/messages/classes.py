@@ -428,8 +428,8 @@ def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]
     if annotation is not None:
         yield from _named(annotation)
     whole = anatomy.elements.annotation_of(slot[1]) if slot[0] == "item" else None
-    if type(whole) is cst.Subscript and type(inside := whole.slice[-1].slice) is cst.Index:
-        yield from _named(inside.value)
+    if whole is not None and (inside := ex.element_type(whole)) is not None:
+        yield from _named(inside)
     for value in _values(anatomy, slot):
         for part in ex.alternatives(value):
             made = _default(part)
@@ -604,7 +604,7 @@ def _element_class(anatomy: Anatomy, annotation: cst.BaseExpression) -> FoundCla
         if not isinstance(part, cst.Subscript):
             continue
         outer = (ex.dotted(part.value) or "").rpartition(".")[2]
-        inside = ex.index(part)
+        inside = ex.element_type(part)
         if inside is None:
             continue
         if outer == "Optional":

@@ -86,6 +86,8 @@ class Slice:
                 queue += [part.left, part.right]
             elif isinstance(part, cst.NamedExpr):
                 queue.append(part.value)
+            elif isinstance(part, cst.Call) and ex.dotted(part.func) == "isinstance":
+                queue += [arg.value for arg in part.args[:1]]
             elif (ran := self._ran(part)) is not None:
                 queue += self._returned(ran)
             elif isinstance(part, (cst.Name, cst.Attribute)):

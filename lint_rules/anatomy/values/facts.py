@@ -186,8 +186,7 @@ class Facts(Flows):
         """The class of the values of a dict or list: `dict[str, Session]`."""
         if type(annotation) is not cst.Subscript or ex.last_name(annotation.value).lower() not in _CONTAINERS:
             return None
-        inside = annotation.slice[-1].slice
-        return self.slots.annotated(inside.value) if type(inside) is cst.Index else None
+        return self.slots.annotated(ex.element_type(annotation))
 
     def _learn_handed_on(self) -> None:
         """What functions give back and are handed, and what is put into containers, where it is always of one class."""

@@ -159,7 +159,7 @@ def lists_dicts(annotation: cst.BaseExpression) -> bool:
     """`list[dict]`, `List[Dict[str, Any]]`, `Sequence[dict] | None`."""
     if isinstance(annotation, cst.BinaryOperation):
         return lists_dicts(annotation.left) or lists_dicts(annotation.right)
-    inside = ex.index(annotation)
+    inside = ex.element_type(annotation)
     outer = (ex.dotted(annotation.value) or "").rpartition(".")[2] if isinstance(annotation, cst.Subscript) else ""
     if inside is None or outer not in _LISTS | {"Optional"}:
         return False
@@ -186,7 +186,7 @@ def annotated(annotation: cst.BaseExpression) -> tuple[Kind, str] | None:
         return annotated(annotation.left) or annotated(annotation.right)
     if type(annotation) is cst.Subscript:
         outer = (ex.dotted(annotation.value) or "").rpartition(".")[2]
-        inside = ex.index(annotation)
+        inside = ex.element_type(annotation) if outer in _LISTS else ex.index(annotation)
         told = annotated(inside) if inside is not None else None
         if told is None or outer in {"Callable", "type", "Type", "dict", "Dict", "Mapping"}:
             return None
