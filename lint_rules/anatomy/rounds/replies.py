@@ -119,7 +119,7 @@ class _Reader:
         self._request = request
         self._text_ways = _TEXT_WAYS.get(request.partition(".")[0], frozenset())
         stored = anatomy.transcript.stored(function)
-        self._kept = [one.message.node for one in stored if one.calls is not None and one.message is not None]
+        self._kept = {one.message.node for one in stored if one.calls is not None and one.message is not None}
         self._module = anatomy.module
         self._function = function
         self._within = within | {function}
@@ -196,7 +196,7 @@ class _Reader:
             return
         if way[-1] in REASONS and self._text_ways is _GEMINI:  # whose replies with calls end as all others do
             return
-        if any(self._module.inside(node, message) for message in self._kept):
+        if not self._kept.isdisjoint([node, *self._module.ancestors(node)]):
             self._stored = True  # to be sent again as they are
         elif not self._is_idle(node):
             self._calls = True
