@@ -75,7 +75,8 @@ def run(client, messages, tools, execute):
 
 - a condition reads the history, a counter, or a flag that is set there;
 - the message is a fixed text, which may be repeated on purpose;
-- the history is taken without its last message, before the message was stored, or by a query that leaves it out;
+- the history is taken without its last message, from behind a mark (`lines[begun:]`), before the message was stored,
+  or by a query that leaves it out;
 - rows are written over, have an id or another key, or the old ones are taken away;
 - the lists are those of two objects, or one is bound anew.
 

@@ -39,19 +39,21 @@ def handle(client, messages, tools, execute):
 ## How it decides
 The value of the request is followed through the names of its function. The rule speaks when its text is read, its
 calls, its finish reason and the types of its blocks are not, and the whole reply is handed to nobody who might look (a
-history of which nobody takes calls is nobody); what functions of the project read of it, that are handed it, is seen. A
-log, a test or a loop of which nothing comes (`if message.tool_calls: pass`) does not read them, nor does a test of the
-type of a block that no call passes (`if block.type == "text"`). A reply that is given back unread counts as read for
-its text where the function gives back another one so before it asks for this one, and looks for calls in that. The
-tools must be functions of the program: their schemas stand in the file, or another reply to a request with the same
-tools is looked through for calls, or this one is, in vain; or another function of a file that has calls in hand offers
-them, too. So it is with what nobody knows but that it answers the history that it is handed: where it has given calls,
-it, or another one in the same words, was offered tools; and with the tools that a method gets, where another method of
-its class gets some and looks for calls. Tools that come with a chat, a bound model or a `config` are shown by calls in
-the reply to another request with it; a client that makes several requests has none. A request may be spread from a
-dict, be the body of an HTTP request, or be made in a thread or once more after an error; tools that it gets only where
-there are some (`if tools: request["tools"] = tools`) are those. Tools that run on the provider's servers, requests with
-a `tool_choice` on all ways, and tools that may be None are left alone. Chat completions, the Responses API, Anthropic,
+history of which nobody takes calls is nobody, and so is a message with them that is only put down); what functions of
+the project read of it, that are handed it, is seen. A log, a test or a loop of which nothing comes (`if
+message.tool_calls: pass`) does not read them, nor does a test of the type of a block that no call passes (`if
+block.type == "text"`). A reply that is given back unread counts as read for its text where the function gives back
+another one so before it asks for this one, and looks for calls in that. The tools must be functions of the program:
+their schemas stand in the file, or another reply to a request with the same tools is looked through for calls, or this
+one is, in vain; or another function of a file that has calls in hand offers them, too. So it is with what nobody knows
+but that it answers the history that it is handed: where it has given calls, it, or another one in the same words, was
+offered tools; and with the tools that a method gets, where another method of its class gets some and looks for calls.
+Tools that come with a chat, a bound model or a `config` are shown by calls in the reply to another request with it; a
+client that makes several requests has none. A request may be spread from a dict, be the body of an HTTP request, or be
+made in a thread or once more after an error; tools that it gets only where there are some (`if tools: request["tools"]
+= tools`) are those. Tools that run on the provider's servers, requests with a `tool_choice` on all ways, tools that may
+be None, and tests of what the offer hangs on (`tools if book else None`, `if calls and book`) are left alone. Of a
+wrapper in another file the parameter is known that it offers as tools. Chat completions, the Responses API, Anthropic,
 Bedrock, Gemini, LiteLLM, Ollama and LangChain's `bind_tools` are known.
 
 Where a test of why a reply has ended tells whether there are calls (`stop_reason == "tool_use"`), and its tokens are

@@ -89,6 +89,8 @@ the forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain, by the id of the 
 - the message is taken back: the history is cut, rolled back, begun anew, or ends with the function;
 - a function that pairs calls and results goes over the history before it is sent;
 - the message is made from one of the history, for a request;
+- only those calls are stored that the loop has put into a list, and it has passed over this one before;
+- what is asked next is another talk, in a list that the function makes of other things;
 - the last round offers no tools, or the tool that was called ends the conversation;
 - the provider runs the tool itself (`web_search`), and its result comes with the reply;
 - whoever runs the function asks what it gives back, and may go on otherwise;

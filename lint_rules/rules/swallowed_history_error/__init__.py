@@ -72,11 +72,13 @@ was made just before, also by the method that made it, and is empty then. In a t
 histories are given. Empty is also a fresh document with an empty list in it, a copy of a constant or the result of a
 function that gives one, and an object made from nothing but its key, empty lists, constants and the time; None counts
 where who gets it begins anew. All rows of a key that are taken out and put in again are written over, too; a column of
-a row is not, by another one. A handler that moves or copies the file first is none.
+a row is not, by another one. A handler that moves or copies the file first is none. A file that is named after the
+time, or by chance, is a record, where no file is read by a name that is given or found; and a text that goes on as it
+is where it cannot be decoded was not known to be a history.
 
 ## Known problems
 What a store does whose class is not at hand is known by its name only. A store that is a mere copy for people (an
-export, a transcript) looks the same as the one that is loaded again.
+export, a transcript), always under one name, looks the same as the one that is loaded again.
 
 ## Fix safety
 Unsafe: where the handler does nothing but log or pass, it logs the error with its traceback and raises it again. Where
