@@ -107,6 +107,7 @@ from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.finding import Confidence
 from lint_rules.rules.draft import Draft, beside
+from lint_rules.rules.unlocked_history_append.fixes import repair as repair  # a rule's module says so that it has one
 from lint_rules.rules.unlocked_history_append.new_lock import new_lock
 from lint_rules.rules.unlocked_history_append.pair import Pair
 from lint_rules.rules.unlocked_history_append.removed import removals
