@@ -30,6 +30,7 @@ class LateRequests:
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
         self._failing: dict[tuple[Anatomy, Scope], bool] = {}
+        self._leaving: dict[tuple[Anatomy, Scope], set[Slot]] = {}
         self._answering: dict[tuple[Anatomy, Scope], bool] = {}
         self._results: dict[Scope, list[tuple[cst.CSTNode, Slot | None]]] = {}
         self._stores: dict[Anatomy, set[Scope]] = {}
@@ -139,20 +140,25 @@ class LateRequests:
 
     def kept(self, call: cst.Call) -> set[Slot]:
         """Where a call leaves the results of the tools that it runs, as its function names it."""
-        return self._kept(self._anatomy, call, 0)
+        return self._kept(self._anatomy, call)
 
-    def _kept(self, there: Anatomy, call: cst.Call, depth: int) -> set[Slot]:
+    def _kept(self, there: Anatomy, call: cst.Call) -> set[Slot]:
         found = body(there, call)
-        if found is None or depth > DEEPEST:
-            return set()
-        inner, function = found
-        reach = inner.calls.reachable(function)
-        placed = [(here, slot) for here in reach for _, slot in self.results(inner, here) if slot is not None]
-        stored = [(here, same) for here, slot in placed for same in _names(inner, slot)]
-        kept = {slot for here, slot in stored if here is function or root_object(slot)[0] == "attr"}
-        for below in inner.turns.requests(function):
-            kept |= self._kept(inner, below, depth + 1)
-        return {slot for each in kept if (slot := seen_from(there, call, inner, function, each)) is not None}
+        left = [seen_from(there, call, *found, each) for each in self._left(*found)] if found is not None else []
+        return {slot for slot in left if slot is not None}
+
+    def _left(self, inner: Anatomy, function: Scope) -> set[Slot]:
+        """Where a function leaves them, as it names that itself."""
+        if (inner, function) not in self._leaving:
+            self._leaving[inner, function] = set()  # of functions that run each other
+            reach = inner.calls.reachable(function)
+            placed = [(here, slot) for here in reach for _, slot in self.results(inner, here) if slot is not None]
+            stored = [(here, same) for here, slot in placed for same in _names(inner, slot)]
+            kept = {slot for here, slot in stored if here is function or root_object(slot)[0] == "attr"}
+            for below in inner.turns.requests(function):
+                kept |= self._kept(inner, below)
+            self._leaving[inner, function] = kept
+        return self._leaving[inner, function]
 
     def _fails(self, there: Anatomy, call: cst.Call) -> bool:
         found = body(there, call)
