@@ -7,6 +7,7 @@ and an agent that hands itself to its commands. Whoever cuts a list in one file 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -35,11 +36,11 @@ from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import TOLD, Kind
-from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_parameter, told_names
 from lint_rules.finding import Span
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
 What = Literal[
@@ -187,19 +188,22 @@ Arrived = TypeVar("Arrived", Handed, Said)
 def passed_on(told: Iterable[Handed]) -> list[Handed]:
     """All that some files hand to others, also through functions that only hand on what they get."""
     found = [*told]
-    ways = [(os.path.abspath(each.path), each.through, each) for each in found if each.through is not None]
-    seen = {_without_place(each) for each in found}
-    for each in found if ways else ():
-        for path, through, way in ways if each.through is None else ():
-            if (each.file, each.owner) == (path, through[0]) and each.part in through[1:]:
-                on = replace(
-                    each, file=way.file, owner=way.owner, part=way.part, used=each.used and way.used,
-                    mended=each.mended or way.mended, sent=each.sent or way.sent, taken=each.taken | way.taken,
-                )  # fmt: skip
-                if _without_place(on) not in seen:
-                    seen.add(_without_place(on))
-                    found.append(on)
-    return [each for each in found if each.through is None]
+    ways: defaultdict[tuple[str, str, str | int | None], list[Handed]] = defaultdict(list)
+    for owner, name, place, way in ((*each.through, each) for each in found if each.through is not None):
+        for part in (name, place):  # as callers may give it
+            ways[os.path.abspath(way.path), owner, part].append(way)
+    found = [each for each in found if each.through is None]
+    seen = {_without_place(each) for each in found} if ways else set()
+    for each in found:
+        for way in ways.get((each.file, each.owner, each.part), ()):
+            on = replace(
+                each, file=way.file, owner=way.owner, part=way.part, used=each.used and way.used,
+                mended=each.mended or way.mended, sent=each.sent or way.sent, taken=each.taken | way.taken,
+            )  # fmt: skip
+            if _without_place(on) not in seen:
+                seen.add(_without_place(on))
+                found.append(on)
+    return found
 
 
 def _without_place(told: Handed) -> Handed:
@@ -372,7 +376,7 @@ def _passed(anatomy: Anatomy, part: str | int, value: cst.BaseExpression) -> Ite
     slot = anatomy.facts.slots.of_name(value)
     if slot is None or not is_parameter(slot) or slot[1].kind != "function":
         return
-    names = [each.name.value for each in parameters(slot[1])][1 if is_method(slot[1]) else 0 :]
+    names = told_names(slot[1])
     if slot[2] in names:
         yield _Told(part, "passed", frozenset(), through=(slot[1].qualname, slot[2], names.index(slot[2])))
 

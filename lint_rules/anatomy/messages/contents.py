@@ -26,7 +26,7 @@ from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.turns.keepers import foreign_growths
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object, told_names
 from lint_rules.finding import Related
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element
@@ -342,7 +342,7 @@ class Contents:
             if cls is not None and isinstance(handed.part, str):
                 yield self.facts.slots.attribute(cls, handed.part)
             return
-        names = [param.name.value for param in parameters(function)][1 if is_method(function) else 0 :]
+        names = told_names(function)
         name = names[handed.part] if isinstance(handed.part, int) and handed.part < len(names) else handed.part
         if name not in names:
             return

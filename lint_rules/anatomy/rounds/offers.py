@@ -15,7 +15,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import ENDPOINTS, LANGCHAIN_CALLS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
@@ -154,9 +154,9 @@ def _asked_alike(anatomy: Anatomy) -> dict[cst.Call, frozenset[str]]:
         if request.name not in ENDPOINTS and request.keyword != "messages":
             written[ex.source(call, 400)].append(call)
     places: defaultdict[cst.CSTNode, set[str]] = defaultdict(set)
-    for slot, kinds in anatomy.facts.all_known().items() if written else ():
-        for given in _given_by(anatomy, slot[1]) if Kind.CALLS in kinds and slot[0] == "member" else ():
-            places[given].add(slot[2])
+    for whole, names in places_of_calls(anatomy, anatomy.module.top).items() if written else ():
+        for given in _given_by(anatomy, whole):
+            places[given] |= names
     groups = [(calls, frozenset().union(*(places[one] for one in calls))) for calls in written.values()]
     return {
         call: found
@@ -164,6 +164,16 @@ def _asked_alike(anatomy: Anatomy) -> dict[cst.Call, frozenset[str]]:
         if found or any(_has_calls(anatomy, one) for one in calls)
         for call in calls
     }
+
+
+@kept
+def places_of_calls(anatomy: Anatomy, _: Scope) -> dict[Slot, set[str]]:
+    """The objects of a file that have tool calls in a part of theirs, and the names of these parts."""
+    found: defaultdict[Slot, set[str]] = defaultdict(set)
+    for slot, kinds in anatomy.facts.all_known().items():
+        if slot[0] == "member" and Kind.CALLS in kinds:
+            found[slot[1]].add(slot[2])
+    return found
 
 
 def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:

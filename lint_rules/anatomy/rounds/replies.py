@@ -15,7 +15,7 @@ from lint_rules.anatomy.messages.read_back import read_back
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.rounds.offers import Offer, Returned, offer_of_callers, offers
+from lint_rules.anatomy.rounds.offers import Offer, Returned, offer_of_callers, offers, places_of_calls
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import BLOCKS, REASONS, may_mark_a_call
@@ -307,8 +307,7 @@ class _Reader:
         whole = facts.slots.of(pair[0]) if pair is not None else None
         if pair is None or whole is None or facts.is_kind(text, Kind.CALLS):
             return False
-        places = (slot for slot, kinds in facts.all_known().items() if Kind.CALLS in kinds)
-        return any(slot[:2] == ("member", whole) and slot[2] != pair[1] for slot in places)
+        return bool(places_of_calls(self._anatomy, self._module.top).get(whole, set()) - {pair[1]})
 
     def _whole(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
         """The reply or a part with everything in it: assigned, gone through, or handed to somebody who may look."""

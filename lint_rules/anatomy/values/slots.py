@@ -377,6 +377,11 @@ def is_method(function: Scope) -> bool:
     return not any(isinstance(d, cst.Name) and d.value == "staticmethod" for d in decorators(function))
 
 
+def told_names(function: Scope) -> list[str]:
+    """The names of what callers hand to a function, in order: without the object of a method."""
+    return [each.name.value for each in parameters(function)][1 if is_method(function) else 0 :]
+
+
 def is_parameter(slot: Slot) -> bool:
     """Whether a slot is what a function is given."""
     return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
